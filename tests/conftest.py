@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Shared by every suite: kernels, folder, TAP, and the last line over all suites.
+"""Shared by every suite: kernels, folder, TAP, and the last lines over all suites.
 
 A suite is a file tests/suites/test_NAME.py. The runner reads its constants before it starts:
 
-    KERNELS = "x86 uml"   flavours to build, if any
     SECONDS = 30          how long it takes, so that long ones start first
     TIER = "fast"         it is in the fast tier, too; "deep": only in the deep one
 
-A tier may have other values: KERNELS_FAST. A test with the mark @pytest.mark.tier("deep") runs
-only in that tier.
+A test with the mark @pytest.mark.tier("deep") runs only in that tier. A test with the mark
+@pytest.mark.kernels("x86", "uml") gets these kernels by vm.kernel(); those of all tests that run
+are built before the first one starts. A suite may have either mark: pytestmark.
 
 Results are tests and, within one test, subtests: a guest's TAP lines, say.
 """
 
+import os
 import re
+import resource
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,16 +31,18 @@ sys.dont_write_bytecode = True
 TOP = vm.TOP
 CACHE = vm.places()[2]
 TIERS = ("fast", "full", "deep")
+# Seconds that a test may take; a command that it runs may take less, so that its output is shown.
+LIMIT, DEEP_LIMIT = 1800, 4 * 3600
+BUILT = pytest.StashKey[dict[str, str]]()
 
 
 # --- choice of suites -------------------------------------------------------------
 
 
-def constant(suite: Path, name: str, default: str, tier: str = "") -> str:
+def constant(suite: Path, name: str, default: str) -> str:
     """The value of a constant in a suite's file, which isn't imported."""
-    pattern = rf"^({name}[A-Z_]*) = \"?([^\"\n]*)"
-    found: dict[str, str] = dict(re.findall(pattern, suite.read_text(), re.MULTILINE))
-    return found.get(f"{name}_{tier.upper()}", found.get(name, default))
+    found = re.search(rf"^{name} = \"?([^\"\n]*)", suite.read_text(), re.MULTILINE)
+    return found[1] if found else default
 
 
 def files(*patterns: str) -> list[str]:
@@ -68,28 +74,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if is_suite and not in_tier(collection_path, config.option.tier) else None
 
 
-def chosen(config: pytest.Config) -> list[Path]:
-    """The files of the suites that run."""
-    if any(path.is_dir() for path in named(config)):
-        suites = sorted((TOP / "tests/suites").glob("test_*.py"))
-        return [path for path in suites if in_tier(path, config.option.tier)]
-    return named(config)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_configure(config: pytest.Config) -> None:
-    """Builds the kernels before anything else, in the process that starts the others."""
-    if hasattr(config, "workerinput") or config.option.collectonly:
-        return
-    wanted = (constant(path, "KERNELS", "", config.option.tier) for path in chosen(config))
-    kernels = sorted(set(" ".join(wanted).split()))
-    if kernels and subprocess.run([TOP / "scripts/build-kernel", *kernels]).returncode:
-        pytest.exit("no kernels, no tests", returncode=1)
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Long suites first. A suite's tests run in one process, in their order."""
+    """Long suites first. A suite's tests run in one process, in their order. Each has a limit."""
     tier = TIERS.index(config.option.tier)
     late = [
         item
@@ -99,6 +86,55 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=late)
     items[:] = [item for item in items if item not in late]
     items.sort(key=lambda item: -int(constant(item.path, "SECONDS", "1")))
+    for item in items:
+        deep = "deep" in (config.option.tier, constant(item.path, "TIER", "full"))
+        item.add_marker(pytest.mark.timeout(DEEP_LIMIT if deep else LIMIT))
+
+
+# --- kernels ----------------------------------------------------------------------
+
+
+def kernels_of(item: pytest.Item) -> set[str]:
+    """The kernels that a test asks for."""
+    return {flavour for mark in item.iter_markers("kernels") for flavour in mark.args}
+
+
+def build(flavours: Iterable[str], quiet: bool) -> dict[str, str]:
+    """Builds kernels, one after the other; returns the problem with each, or nothing.
+
+    Each process of pytest does so, before it says what tests it has; none starts a test before all
+    have said that, so no build takes the CPUs of a guest. The lock of scripts/build-kernel lets one
+    process build, and the others find the kernel up to date.
+    """
+    problems = {}
+    for flavour in sorted(flavours):
+        since = spent()
+        # Standard output is pytest's own in such a process.
+        out = subprocess.DEVNULL if quiet else 2
+        done = subprocess.run(
+            [TOP / "scripts/build-kernel", flavour], stdin=subprocess.DEVNULL,
+            stdout=out, stderr=out)  # fmt: skip
+        problems[flavour] = "it could not be built: see above" if done.returncode else ""
+        if not quiet:
+            note_stage(f"kernel {flavour}", since)
+    return problems
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    config = session.config
+    if not config.option.collectonly:
+        wanted: set[str] = set().union(*map(kernels_of, session.items))
+        worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
+        config.stash[BUILT] = build(wanted, quiet=worker != "gw0")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """vm.kernel() refuses a kernel that this test does not ask for."""
+    built = item.config.stash[BUILT]
+    vm.asked = {flavour: built[flavour] for flavour in kernels_of(item)}
+    vm.patience = 0.8 * item.get_closest_marker("timeout").args[0]  # type: ignore[union-attr]
 
 
 # --- fixtures ---------------------------------------------------------------------
@@ -157,12 +193,22 @@ Run = Callable[..., str]
 
 def run(*command: object, status: Sequence[int] = (0,), **options: object) -> str:
     """Runs a command; returns its output, or fails with the end of it."""
-    done = subprocess.run(
-        [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, errors="replace", **options)  # type: ignore[call-overload]  # fmt: skip
-    tail = "\n".join(done.stdout.splitlines()[-60:])
-    assert done.returncode in status, f"{command}: status {done.returncode}\n{tail}"
-    return str(done.stdout)
+    words, seconds = [str(word) for word in command], vm.patience
+    with subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, errors="replace", start_new_session=True, **options) as child:  # type: ignore[call-overload]  # fmt: skip
+        try:
+            said, problem = child.communicate(timeout=seconds)[0], ""
+        except BaseException as error:
+            # With all that it has started
+            os.killpg(child.pid, signal.SIGKILL)
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            said, problem = child.communicate()[0], f"no end in {seconds:.0f} s"
+    if not problem and child.returncode not in status:
+        problem = f"status {child.returncode}"
+    assert not problem, f"{command}: {problem}\n" + "\n".join(said.splitlines()[-60:])
+    return str(said)
 
 
 def offline() -> list[str]:
@@ -192,11 +238,11 @@ def for_guest(program: Path, stripped: Path) -> dict[str, Path]:
 
 
 def by_tier(**kernels: str) -> list[Any]:
-    """Parameters of a test, by the first tier that names them: each runs only from there on."""
-    tiers = {name: tier for tier in reversed(kernels) for name in kernels[tier].split()}
+    """Kernels as parameters of a test, by the tier from which on it runs with them."""
     return [
-        pytest.param(name, marks=pytest.mark.tier(tiers[name]))
-        for name in dict.fromkeys(" ".join(kernels.values()).split())
+        pytest.param(name, marks=[pytest.mark.tier(tier), pytest.mark.kernels(name)])
+        for tier, names in kernels.items()
+        for name in names.split()
     ]
 
 
@@ -217,9 +263,36 @@ def biglog(what: str, count: int, of: int, folder: Path) -> Path:
 
 # --- the summary ------------------------------------------------------------------
 
+# The stages of a run, each with its seconds, those of CPUs, and the load at its end. scripts/setup is
+# the first one.
+STAGES = CACHE / "logs/stages"  # as first_stage() of scripts/lib/lib.sh
+
+
+def spent() -> tuple[float, float]:
+    """The time, and the CPUs' of processes that were started here and have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.monotonic(), usage.ru_utime + usage.ru_stime
+
+
+def note_stage(name: str, since: tuple[float, float]) -> None:
+    wall, cpu = (now - then for now, then in zip(spent(), since))
+    STAGES.parent.mkdir(parents=True, exist_ok=True)
+    with STAGES.open("a") as file:
+        file.write(f"{name}\t{wall:.0f}\t{cpu:.0f}\t{os.getloadavg()[0]:.1f}\n")
+
+
+def stages() -> list[list[str]]:
+    if not STAGES.exists():
+        return []
+    return [line.split("\t") for line in STAGES.read_text().splitlines()]
+
 
 class Summary:
-    """Names subtests in pytest's lists and in its JUnit XML, and ends the run with one line."""
+    """Names subtests in pytest's lists and in its JUnit XML, and ends the run with the stages and one
+    line."""
+
+    def __init__(self) -> None:
+        self.since = spent()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -229,6 +302,13 @@ class Summary:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
         yield
+        # Kernels are stages of their own: what they took isn't the suites'.
+        kernels = [row for row in stages() if row[0].startswith("kernel ")]
+        wall, cpu = (sum(int(row[n]) for row in kernels) for n in (1, 2))
+        note_stage("suites", (self.since[0] + wall, self.since[1] + cpu))
+        for name, *numbers in [["stage", "s", "CPU s", "load"], *stages()]:
+            print(f"{name:<20}" + "".join(f"{number:>8}" for number in numbers))
+        STAGES.unlink()
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         assert reporter
         outcomes = {

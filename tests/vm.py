@@ -135,8 +135,19 @@ def places() -> tuple[Path, Path, Path]:
     return Path(builds), Path(tree), Path(cache)
 
 
+# Seconds that a command of a test may take; tests/conftest.py sets them by the tier.
+patience = 1500.0
+# The kernels that a test has asked for, each with the problem if it could not be built. None: here
+# is no test.
+asked: dict[str, str] | None = None
+
+
 def kernel(flavour: str) -> Kernel:
-    """The kernel of that flavour; an error if it isn't built."""
+    """The kernel of that flavour; an error if it isn't built, or if a test has not asked for it."""
+    if asked is not None and flavour not in asked:
+        raise LookupError(f"this test has no mark kernels({flavour!r}): see tests/conftest.py")
+    if asked and asked[flavour]:
+        raise FileNotFoundError(f"no kernel {flavour}: {asked[flavour]}")
     found = Kernel(flavour, places()[0] / flavour)
     if not found.image.exists():
         raise FileNotFoundError(f"no kernel {flavour}: run scripts/build-kernel {flavour}")
@@ -154,7 +165,9 @@ def debian(what: str, work: Path) -> Path:
     """The root of a small Debian that scripts/fetch has an archive of, unpacked."""
     root = work / "root"
     root.mkdir(parents=True)
-    subprocess.run(["tar", "-C", root, "--numeric-owner", "-xpf", fetch(what) / "root.tar"], check=True)
+    subprocess.run(
+        ["tar", "-C", root, "--numeric-owner", "-xpf", fetch(what) / "root.tar"], check=True
+    )
     return root
 
 

@@ -98,6 +98,15 @@ step() {
 	say "  + $name: $(seconds $ms)"
 }
 
+# first_stage NAME: notes what this script has taken so far; scripts/test prints it with its own stages
+first_stage() {
+	mkdir -p "$BLOG_LOGS"
+	times >"$BLOG_LOGS/times"
+	tr ms '  ' <"$BLOG_LOGS/times" | awk -v name="$1" -v wall="$SECONDS" -v load="$(</proc/loadavg)" '
+		{ cpu += 60 * ($1 + $3) + $2 + $4 }
+		END { printf "%s\t%d\t%.0f\t%.1f\n", name, wall, cpu, load }' >"$BLOG_LOGS/stages"
+}
+
 # have_step NAME DETAIL: reports that there was nothing to do
 have_step() { say "  = $1: up to date${2:+ ($2)}"; }
 

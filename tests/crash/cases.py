@@ -77,8 +77,6 @@ SHORT = [
     Case("record-steps", "record", "steps", ("elf",), settings="at=24 every=16", stops=4),
     Case("turn-steps", "turn", "steps", ("elf",), levels=4, settings="at=1 every=120", stops=4),
     Case("blame", "blame", "live", ("elf", "kdump-zlib")),
-    Case("abba-arm64", "abba", "qemu", ("elf", "kdump-zlib"), flavour="arm64"),
-    Case("softirq-arm64", "softirq", "qemu", ("elf",), flavour="arm64"),
     # Debian's own kernel, where BLog has no hooks. With -d 31, makedumpfile takes pages of slabs
     # for those of processes there, but none that BLog needs: see blog/sys/pages.rs.
     Case("softirq-stock", "softirq", "kdump", ("raw", "d31-zlib"), mem=1024, flavour="stock"),
@@ -99,6 +97,9 @@ LONG = [
     for capture, mem, levels in (("kdump", 320, 5), ("kdump", 512, 4), ("qemu", 512, 5),
                                  ("qemu", 256, 4))
 ] + [
+    # Another architecture
+    Case("abba-arm64", "abba", "qemu", ("elf", "kdump-zlib"), flavour="arm64"),
+    Case("softirq-arm64", "softirq", "qemu", ("elf",), flavour="arm64"),
     # Where BLog is built in, and compound_info has a mask.
     Case("softirq-mask", "softirq", "kdump", ("d31-zlib",), flavour="x86-y"),
     Case("lockup-zlib", "lockup", "qemu", ("kdump-zlib",), mem=512, levels=4, flavour="x86-y"),

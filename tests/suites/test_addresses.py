@@ -9,8 +9,9 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-KERNELS = "uml"
 SECONDS = 90
+
+pytestmark = pytest.mark.kernels("uml")
 
 ADDRESSES = re.compile(r"0x[0-9a-f]{8,} 0x[0-9a-f]{8,}")
 # What can only be read, and only be written.
@@ -22,7 +23,7 @@ MAPPED = re.compile(r"/map$")
 
 def boot(work: Path, name: str, script: str, machine: vm.Machine) -> Path:
     """The files that a guest leaves."""
-    kernel, path = vm.kernel(KERNELS), TOP / "tests/guest/e2e"
+    kernel, path = vm.kernel("uml"), TOP / "tests/guest/e2e"
     result = vm.run(work / name, kernel, path / f"{script}.sh", machine=machine)
     assert not result.problem, result.told()
     return result.out
@@ -33,7 +34,7 @@ class Files:
 
     def __init__(self, folder: Path, decoder: Path, sh: Run, open_one: str) -> None:
         self.folder, self.sh, self.open_one = folder, sh, open_one
-        tables = vm.kernel(KERNELS).build / "vmlinux"
+        tables = vm.kernel("uml").build / "vmlinux"
         self.decode = [decoder, "--sidetable", tables, "--modules", "/nowhere",
                        "--component", "rust_blog", "--format", "{message}"]  # fmt: skip
 

@@ -12,14 +12,19 @@ import pytest
 from bench import bounds, plot, tables, traffic
 from bench import run as benchmark
 from bench.samples import DifferentRuns, Missing, Run
-from conftest import TOP
+from conftest import TOP, by_tier
 from conftest import Run as Shell
 
-KERNELS = "x86 stock arm64"
 SECONDS = 120
 
 
-@pytest.mark.parametrize("setup", ["instructions", "stock", "arm64"])
+@pytest.mark.parametrize(
+    "setup",
+    [
+        pytest.param("instructions", marks=pytest.mark.kernels("x86")),
+        *by_tier(full="stock", deep="arm64"),
+    ],
+)
 def test_bounds(setup: str, work: Path, subtests: pytest.Subtests) -> None:
     """All of these numbers are exact, so a met bound stays met."""
     work = work / setup

@@ -12,9 +12,10 @@ import pytest
 import vm
 from conftest import TOP, Run, Tap
 
-KERNELS = "x86-y"
 SECONDS = 60
 TIER = "deep"
+
+pytestmark = pytest.mark.kernels("x86-y")
 
 HERE = TOP / "tests/guest/binder"
 CLIENTS, CALLS = 16, 500
@@ -31,7 +32,7 @@ def talk(work: Path, sh: Run) -> Path:
 
 
 def records(decoder: Path, sh: Run, snapshot: Path) -> list[dict[str, Any]]:
-    said = sh(decoder, "--sidetable", vm.kernel(KERNELS).build / "vmlinux", "--modules", "/nowhere",
+    said = sh(decoder, "--sidetable", vm.kernel("x86-y").build / "vmlinux", "--modules", "/nowhere",
               "--json", snapshot)  # fmt: skip
     return [json.loads(line) for line in said.splitlines()]
 
@@ -40,7 +41,7 @@ def records(decoder: Path, sh: Run, snapshot: Path) -> list[dict[str, Any]]:
 def loaded(work: Path, talk: Path) -> vm.Result:
     """The files of a guest under load."""
     (work / "params").write_text(f"clients={CLIENTS}\ncalls={CALLS}\n")
-    result = vm.run(work, vm.kernel(KERNELS), HERE / "load.sh",
+    result = vm.run(work, vm.kernel("x86-y"), HERE / "load.sh",
                     files={"binder/params": work / "params"}, programs={"bin/talk": talk})  # fmt: skip
     assert not result.problem, result.told()
     return result
@@ -86,7 +87,7 @@ def test_binderfs_selftest(work: Path, sh: Run, tap: Tap) -> None:
     program = work / "binderfs_test"
     source = vm.places()[1] / SELFTEST
     sh("cc", "-O2", "-static", "-pthread", "-I", source.parents[2], "-o", program, source)
-    result = vm.run(work / "selftest", vm.kernel(KERNELS), HERE / "selftest.sh",
+    result = vm.run(work / "selftest", vm.kernel("x86-y"), HERE / "selftest.sh",
                     programs={"bin/binderfs_test": program})  # fmt: skip
     tap(result.lines())
     assert not result.problem, result.told()
@@ -95,7 +96,7 @@ def test_binderfs_selftest(work: Path, sh: Run, tap: Tap) -> None:
 def test_a_dump_tells_the_last_steps_of_who_is_locked_out(
     work: Path, talk: Path, decoder: Path, sh: Run
 ) -> None:
-    kernel, folder = vm.kernel(KERNELS), work / "deadlock"
+    kernel, folder = vm.kernel("x86-y"), work / "deadlock"
     folder.mkdir()
     programs = {"bin/talk": talk}
     packed = vm.initrd(folder / "initrd", kernel.busybox, HERE / "deadlock.sh", {}, programs)

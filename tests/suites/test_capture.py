@@ -11,9 +11,10 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-KERNELS = "uml"
 SECONDS = 5
 TIER = "fast"
+
+pytestmark = pytest.mark.kernels("uml")
 
 MODULE = "blog_capture_kunit"
 SOURCE = TOP / "tests/kunit/capture/blog_capture_kunit.rs"
@@ -33,7 +34,7 @@ class Said:
 
 @pytest.fixture(scope="module")
 def said(work: Path, decoder: Path, sh: Run) -> Said:
-    kernel = vm.kernel(KERNELS)
+    kernel = vm.kernel("uml")
     args = "kunit.enable=1 kunit.autorun=1 kunit.filter_glob=blog_capture.*"
     result = vm.run(work, kernel, TOP / "tests/guest/e2e/capture.sh",
                     machine=vm.Machine(args=args))  # fmt: skip

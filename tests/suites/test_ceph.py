@@ -15,9 +15,10 @@ import pytest
 import vm
 from conftest import TOP, Run, masked
 
-KERNELS = "uml-net"
 SECONDS = 400
 TIER = "deep"
+
+pytestmark = pytest.mark.kernels("uml-net")
 
 HERE = TOP / "tests/guest/ceph"
 MODULES = ("ceph", "libceph")
@@ -34,7 +35,7 @@ def ran(work: Path) -> Iterator[vm.Result]:
     root = vm.debian("ceph", work)
     (work / "params").write_text(f"root={root}\nfiles={FILES}\nseconds={LOAD}\nrounds={ROUNDS}\n")
     files = {"ceph/params": work / "params", "ceph/cluster.sh": HERE / "cluster.sh"}
-    kernel, fio = vm.kernel(KERNELS), vm.fetch("fio") / "fio"
+    kernel, fio = vm.kernel("uml-net"), vm.fetch("fio") / "fio"
     # All that is printed must fit into the kernel's log.
     machine = vm.Machine(2, 4096, "log_buf_len=64M hung_task_panic=0")
     result = vm.run(work, kernel, HERE / "run.sh", files=files | kernel.files(),
@@ -47,7 +48,7 @@ def ran(work: Path) -> Iterator[vm.Result]:
 def records(ran: vm.Result, decoder: Path, sh: Run, *names: str) -> Records:
     """Of both modules, by time."""
     files = [ran.out / f"{name}.{module}.snap" for name in names for module in MODULES]
-    said = sh(decoder, "--json", "-s", vm.kernel(KERNELS).modules, *files)
+    said = sh(decoder, "--json", "-s", vm.kernel("uml-net").modules, *files)
     return [json.loads(line) for line in said.splitlines()]
 
 
@@ -98,7 +99,7 @@ def test_history(ran: vm.Result, decoder: Path, sh: Run) -> None:
     """How long 16 MiB last under that load."""
     captured = rounds(ran)["captured"]
     rate = sum(r["records"] for r in captured) / sum(r["done"] - r["start"] for r in captured)
-    said = sh(decoder, "stats", "--json", "-s", vm.kernel(KERNELS).modules,
+    said = sh(decoder, "stats", "--json", "-s", vm.kernel("uml-net").modules,
               *(ran.out / f"printed.{module}.snap" for module in MODULES))  # fmt: skip
     sums = [o for line in said.splitlines() if (o := json.loads(line))["type"] == "component-sum"]
     size = sum(o["bytes"] for o in sums) / sum(o["records"] for o in sums)

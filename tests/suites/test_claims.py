@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from conftest import TOP, Run, files, offline
 
-KERNELS = "x86"
 SECONDS = 30
 
 
@@ -23,6 +22,7 @@ def has_sys_admin() -> bool:
     return found is not None and bool(int(found[1], 16) & 1 << 21)
 
 
+@pytest.mark.kernels("x86")
 def test_make_demo_needs_no_network(sh: Run) -> None:
     """Once the cache is warm; with a tenth of its I/O."""
     if not (alone := offline()):

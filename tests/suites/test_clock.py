@@ -16,8 +16,9 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-KERNELS = "x86"
 SECONDS = 120
+
+pytestmark = pytest.mark.kernels("x86")
 
 # The clock, and what happens to it besides a sleep
 WAYS = {"mono": ("mono", ""), "counter": ("counter", ""), "distrust": ("auto", "distrust"),
@@ -51,7 +52,7 @@ class Pair:
 @pytest.fixture(scope="module", params=WAYS)
 def guest(request: pytest.FixtureRequest, work: Path) -> vm.Result:
     """One that logs and sleeps by this clock; by a counter that it trusts, if that is auto."""
-    kernel, (clock, way) = vm.kernel(KERNELS), WAYS[request.param]
+    kernel, (clock, way) = vm.kernel("x86"), WAYS[request.param]
     trust = " setcpuid=constant_tsc,nonstop_tsc" if clock == "auto" else ""
     script, machine = (
         TOP / "tests/guest/e2e/clock.sh",
@@ -98,7 +99,7 @@ def test_name(guest: vm.Result) -> None:
 
 def test_times(guest: vm.Result, decoder: Path, sh: Run) -> None:
     """Records have times between two looks, since boot, without sleep, and of the day."""
-    told = sh(decoder, "-s", vm.kernel(KERNELS).modules, "--component", "rust_blog", "--format",
+    told = sh(decoder, "-s", vm.kernel("x86").modules, "--component", "rust_blog", "--format",
               "{boot} {mono} {wall}", guest.out / "snapshot")  # fmt: skip
     all_looks, counts = looks(guest), Counter[int]()
     for line in told.splitlines():

@@ -4,10 +4,10 @@
 import re
 from pathlib import Path
 
+import pytest
 import vm
 from conftest import TOP, Run, Tap
 
-KERNELS = "x86 uml"
 SECONDS = 13
 
 # A value of each parameter that isn't its default
@@ -15,6 +15,7 @@ PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "cou
               "last_words": "3", "max_kb": "8192", "persist": "nothing"}  # fmt: skip
 
 
+@pytest.mark.kernels("x86")
 def test_control(work: Path, tap: Tap) -> None:
     kernel = vm.kernel("x86")
     result = vm.run(work, kernel, TOP / "tests/guest/e2e/control.sh", files=kernel.files())
@@ -22,6 +23,7 @@ def test_control(work: Path, tap: Tap) -> None:
     assert not result.problem, result.told()
 
 
+@pytest.mark.kernels("uml")
 def test_every_parameter_at_boot(work: Path) -> None:
     """Built in, they are parsed long before BLog starts: before there are work queues."""
     sources = (TOP / "blog/sys").glob("*.c")
@@ -34,6 +36,7 @@ def test_every_parameter_at_boot(work: Path) -> None:
     assert set(result.lines()) == {f"{name}={value}" for name, value in PARAMETERS.items()}
 
 
+@pytest.mark.kernels("uml")
 def test_settings_at_boot(work: Path, tap: Tap) -> None:
     """For components that are built in, for those of modules that come, and at run time."""
     words = ["blog=off", "blog.component=rust_blog:level=err,private=keep,size_kb=64",
@@ -47,6 +50,7 @@ def test_settings_at_boot(work: Path, tap: Tap) -> None:
     assert not result.problem, result.told()
 
 
+@pytest.mark.kernels("x86")
 def test_errors_stay_in_their_share(work: Path, decoder: Path, tap: Tap, sh: Run) -> None:
     kernel = vm.kernel("x86")
     result = vm.run(work / "warnings", kernel, TOP / "tests/guest/e2e/warnings.sh",

@@ -24,16 +24,18 @@ from crash.cases import Case
 from crash.check import Tools, Wrong
 from crash.truth import Truth
 
-KERNELS = "x86 stock arm64"
-KERNELS_DEEP = "x86 x86-y stock arm64"
 SECONDS = 130
 
 HERE = TOP / "tests/guest/crash"
 RECORDS = 1000
 # A guest on a busy machine. Its console always names the event that it waits for.
 PATIENCE = 300
-CASES = [pytest.param(case, id=case.name) for case in cases.SHORT]
-DEEP = [pytest.param(case, id=case.name, marks=pytest.mark.tier("deep")) for case in cases.LONG]
+CASES = [
+    pytest.param(case, id=case.name,
+                 marks=[pytest.mark.tier(tier), pytest.mark.kernels(case.flavour)])
+    for tier, of_tier in (("full", cases.SHORT), ("deep", cases.LONG))
+    for case in of_tier
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +200,7 @@ def by_helpers(tools: Tools, dump: Path) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("case", CASES + DEEP)
+@pytest.mark.parametrize("case", CASES)
 def test_case(
     case: Case,
     work: Path,
@@ -279,6 +281,7 @@ def crowd_whole(tools: Tools, snapshot: Path, crowd: int) -> int:
 
 
 @pytest.mark.tier("deep")
+@pytest.mark.kernels("x86")
 @pytest.mark.parametrize(
     ("crowd", "mem"),
     # The same content in guests of very different sizes, and different contents in one
@@ -288,7 +291,7 @@ def test_big(crowd: int, mem: int, work: Path, decoder: Path, said: Callable[[st
     """Time and memory of extraction go with what BLog holds, not with the dump."""
     work = work / f"big-{crowd}-{mem}"
     work.mkdir()
-    kernel = vm.kernel(KERNELS.split()[0])
+    kernel = vm.kernel("x86")
     (work / "params").write_text(f"crowd={crowd}\nmax_kb=65536\n")
     files = {
         "torture/lib.sh": TOP / "tests/guest/torture/lib.sh",

@@ -13,9 +13,10 @@ import vm
 from conftest import Tap
 from e2e import judge, load
 
-KERNELS = "x86-debug"
 SECONDS = 600
 TIER = "deep"
+
+pytestmark = pytest.mark.kernels("x86-debug")
 
 deep_only = pytest.mark.tier("deep")
 LOADS = [pytest.param(name, marks=() if name == "lossy" else deep_only) for name in load.LOADS]
@@ -30,7 +31,7 @@ def test_kunit(work: Path, subtests: pytest.Subtests) -> None:
     """With lazy preemption; the rest is fully preemptible. Who waits for a case's end hangs after
     no less than KUnit's own patience."""
     args = "preempt=lazy sysctl.kernel.hung_task_timeout_secs=300"
-    ran = kunit_run.run(work / "kunit", KERNELS, args=args, seconds=1800)
+    ran = kunit_run.run(work / "kunit", "x86-debug", args=args, seconds=1800)
     ran.check(subtests)
 
 
@@ -41,7 +42,7 @@ def test_load(name: str, deep: bool, work: Path, decoder: Path, subtests: pytest
     if name == "lossy":
         what = replace(what, size_kb=128, ring_kb=32, faults=30)
     seconds = 3600 if deep else 600
-    judge.prove(work / name, vm.kernel(KERNELS), what, decoder, subtests, seconds=seconds)
+    judge.prove(work / name, vm.kernel("x86-debug"), what, decoder, subtests, seconds=seconds)
 
 
 @pytest.mark.parametrize("script", ["faults", pytest.param("control", marks=deep_only)])
@@ -50,6 +51,6 @@ def test_guest(script: str, deep: bool, work: Path, tap: Tap) -> None:
     machine = vm.Machine(cpus=2, mem=1536, args="page_owner=on")
     what = load.Load(script, ios=20_000, deep=int(deep))
     seconds = 3600 if deep else 600
-    result = load.run(work / script, vm.kernel(KERNELS), what, machine=machine, seconds=seconds)
+    result = load.run(work / script, vm.kernel("x86-debug"), what, machine=machine, seconds=seconds)
     tap(result.lines())
     assert not result.problem, result.told()

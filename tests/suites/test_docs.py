@@ -14,7 +14,6 @@ import pytest
 import vm
 from conftest import TOP, Run, constant, files
 
-KERNELS = "uml"
 SECONDS = 40
 
 FORMATS = TOP / "tests/docs/formats.py"
@@ -508,6 +507,7 @@ def test_the_header_for_trees_without_blog_checks_arguments(work: Path) -> None:
         assert subprocess.run(command, check=False).returncode == status
 
 
+@pytest.mark.kernels("uml")
 def test_code_in_readme_and_the_pages_for_drivers_compiles(work: Path, sh: Run) -> None:
     write_modules(work / "ko")
     sh(
@@ -544,6 +544,7 @@ def decoded(decoder: Path, work: Path, *args: str | Path) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.kernels("uml")
 def test_the_drivers_decode_to_what_is_shown_there(ran: Path, work: Path, decoder: Path) -> None:
     real = masked(decoded(decoder, work, ran / "disk"))
     assert real == masked(readme_blocks("text")[0])
@@ -552,6 +553,7 @@ def test_the_drivers_decode_to_what_is_shown_there(ran: Path, work: Path, decode
     assert masked(in_c) == masked(page_blocks(IN_C, "decodes to::")[0])
 
 
+@pytest.mark.kernels("uml")
 def test_a_decoder_made_from_formats_rst_agrees_with_blog_decode(
     ran: Path, work: Path, decoder: Path, sh: Run
 ) -> None:

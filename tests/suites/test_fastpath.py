@@ -10,9 +10,10 @@ import re
 import subprocess
 from functools import cache
 
+import pytest
 import vm
 
-KERNELS = "x86"
+pytestmark = pytest.mark.kernels("x86")
 
 # With the arithmetic of two_scalars() itself
 STACK = 24

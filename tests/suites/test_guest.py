@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 import vm
 
-KERNELS = "uml"
 SECONDS = 12
 
 ENDS: dict[str, tuple[str, int, dict[str, int]]] = {
@@ -25,13 +24,14 @@ ENDS: dict[str, tuple[str, int, dict[str, int]]] = {
         'echo "<4>WARNING: planted at here" >/dev/kmsg', vm.COMPLAINED, {}),
     "a complaint at the level of news": (
         'echo "<6>kmemleak: 2 new suspected memory leaks" >/dev/kmsg', vm.COMPLAINED, {}),
-    "complaints that may pass": (
+    "a complaint that may pass": (
         'echo "<4>WARNING: planted at here" >/dev/kmsg', 0, {"warn": 1}),
     "a guest that ends without a word": ("poweroff -f", vm.NO_WORD, {}),
     "a guest that hangs": ("sleep 30", vm.TIMEOUT, {"seconds": 3}),
 }  # fmt: skip
 
 
+@pytest.mark.kernels("uml")
 @pytest.mark.parametrize("name", ENDS)
 def test_verdict(work: Path, name: str) -> None:
     script, status, options = ENDS[name]
@@ -93,6 +93,7 @@ def test_complaints() -> None:
         assert not vm.COMPLAINTS.search(line), line
 
 
+@pytest.mark.kernels("uml")
 def test_again_with_a_shell(work: Path) -> None:
     """A guest leaves its command, which runs again; its script waits for who is at the terminal."""
     (work / "run").write_text("#!/bin/sh\necho guest: it runs\nexit 7\n")
@@ -104,7 +105,7 @@ def test_again_with_a_shell(work: Path) -> None:
 
 def once_more(folder: Path, *options: str, typed: str = "") -> str:
     """The output of a guest that runs again. Keys are typed ahead: the prompt is the shell's own."""
-    again = [sys.executable, vm.__file__, "--again", folder, *options]
+    again = [sys.executable, vm.__file__, "--again", str(folder), *options]
     with subprocess.Popen(
         again, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as guest:
@@ -113,7 +114,7 @@ def once_more(folder: Path, *options: str, typed: str = "") -> str:
         late.start()
         guest.stdin.write(typed)
         guest.stdin.flush()
-        said = guest.stdout.read()
+        said: str = guest.stdout.read()
         late.cancel()
     assert "guest: it runs" in said, f"the script did not run in 60 s: {said}"
     return said

@@ -16,8 +16,6 @@ from conftest import TOP, Run, by_tier
 from images import strings
 from images.blogelf import Image
 
-KERNELS = "x86 uml uml-n"
-KERNELS_DEEP = "x86 uml uml-n x86-y"
 SECONDS = 10
 
 BLOG = {"x86": "m", "uml": "y", "x86-y": "y"}
@@ -33,6 +31,7 @@ def test_configuration(flavour: str) -> None:
     assert vm.kernel(flavour).option("BLOG") == BLOG[flavour]
 
 
+@pytest.mark.kernels("uml-n")
 @pytest.mark.parametrize("name", CHANGED.split())
 def test_without_blog_there_is_nothing_of_it(name: str, sh: Run) -> None:
     """Neither its sections, nor the need of a symbol that vmlinux would have to have."""
@@ -54,6 +53,7 @@ def compile_c(name: str, out: Path, sh: Run, options: str = "", source: Path | N
     sh("bash", "-c", command, cwd=build)
 
 
+@pytest.mark.kernels("uml")
 def test_a_module_with_a_component_needs_blog(work: Path, sh: Run) -> None:
     """Even if it has no call: without BLog, its component would lead to freed memory."""
     source = work / "component.c"
@@ -66,6 +66,7 @@ def test_a_module_with_a_component_needs_blog(work: Path, sh: Run) -> None:
         assert "blog_present" in sh("llvm-nm", "-u", path), path
 
 
+@pytest.mark.kernels("uml")
 def test_with_lto_calls_of_two_files_stay_apart(work: Path, sh: Run) -> None:
     """Clang's LTO makes one assembly of them, in which a name is there once."""
     build, objects, sites = vm.kernel("uml").build, [], 0
@@ -106,6 +107,7 @@ def test_images(flavour: str, sh: Run, subtests: pytest.Subtests) -> None:
             assert bytes.fromhex(build_id[1]) in table[0].read_bytes()
 
 
+@pytest.mark.kernels("uml", "uml-n")
 def test_no_string_is_in_memory_more_often_than_without_blog() -> None:
     """Not even short ones; before modpost, which adds words of its own."""
     found = dict(strings.check(Image(vm.kernel("uml").build / RNULL), Image(WITHOUT / RNULL)))

@@ -12,13 +12,10 @@ import kunit_run
 import pytest
 from conftest import by_tier
 
-KERNELS = "uml x86 arm64 stock-kunit"
-KERNELS_FAST = "uml"
-KERNELS_DEEP = "uml x86 arm64 stock-kunit x86-y riscv64"
 SECONDS = 120
 TIER = "fast"
 
-FLAVOURS = by_tier(fast=KERNELS_FAST, full=KERNELS, deep=KERNELS_DEEP)
+FLAVOURS = by_tier(fast="uml", full="x86", deep="arm64 stock-kunit x86-y riscv64")
 
 
 @pytest.fixture(scope="module", params=FLAVOURS)

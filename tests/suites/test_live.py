@@ -17,8 +17,9 @@ import pytest
 import vm
 from conftest import TOP, Run, Tap, for_guest
 
-KERNELS = "x86"
 SECONDS = 350
+
+pytestmark = pytest.mark.kernels("x86")
 
 HERE = TOP / "tests/guest/live"
 Key = tuple[Any, ...]  # of a ring
@@ -35,7 +36,7 @@ def programs(work: Path, decoder: Path, sh: Run) -> dict[str, Path]:
 
 
 def boot(work: Path, programs: dict[str, Path], name: str, **machine: Any) -> vm.Result:
-    kernel = vm.kernel(KERNELS)
+    kernel = vm.kernel("x86")
     return vm.run(
         work / name, kernel, HERE / f"{name}.sh", files=kernel.files(), programs=programs,
         machine=vm.Machine(**machine), seconds=400)  # fmt: skip
@@ -58,7 +59,7 @@ class Capture:
     def __init__(self, path: Path, decoder: Path, sh: Run) -> None:
         """It is whole, and has each record once, in order."""
         sh(decoder, "check", path)
-        tables = vm.kernel(KERNELS).modules / "blog"
+        tables = vm.kernel("x86").modules / "blog"
         said = sh(decoder, "--json", "--stats", "--sidetable", tables, path)
         self.name = path.name
         self.rings: dict[Key, list[tuple[int, int, str]]] = defaultdict(list)

@@ -12,8 +12,9 @@ import pytest
 import vm
 from conftest import TOP, Run, Tap, built, for_guest
 
-KERNELS = "uml"
 SECONDS = 60
+
+pytestmark = pytest.mark.kernels("uml")
 
 HERE = TOP / "tests/guest"
 Ring = tuple[int, int]  # its id, and the thread id of its owner
@@ -29,7 +30,7 @@ def guest(work: Path, sh: Run) -> vm.Result:
            "-Werror", "-static", "-o", work / "bin" / source.stem, source)  # fmt: skip
     found = {f"bin/{path.name}": path for path in (work / "bin").iterdir()}
     found |= for_guest(built("examples/mapcopy"), work / "mapcopy")
-    kernel = vm.kernel(KERNELS)
+    kernel = vm.kernel("uml")
     return vm.run(work / "map", kernel, HERE / "map/map.sh", files=kernel.files(), programs=found,
                   machine=vm.Machine(2, 512), seconds=400)  # fmt: skip
 

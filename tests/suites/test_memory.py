@@ -9,7 +9,6 @@ import vm
 from conftest import TOP, Tap
 from conftest import Run as Sh
 
-KERNELS = "uml stock"
 SECONDS = 240
 
 HERE = TOP / "tests/guest/memory"
@@ -45,7 +44,9 @@ def hog(sh: Sh, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.kernels(MACHINES[name][0])) for name in MACHINES]
+)
 def test_guest(name: str, work: Path, hog: Path, tap: Tap) -> None:
     flavour, machine = MACHINES[name]
     kernel = vm.kernel(flavour)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 import vm
-from conftest import TOP, Tap
+from conftest import TOP, Tap, by_tier
 
-KERNELS = "x86 stock"
 SECONDS = 25
 
 
-@pytest.mark.parametrize("flavour", KERNELS.split())
+@pytest.mark.parametrize("flavour", by_tier(full="x86 stock"))
 def test_owner(flavour: str, work: Path, tap: Tap) -> None:
     kernel, script = vm.kernel(flavour), TOP / "tests/guest/e2e/owner.sh"
     result = vm.run(work / flavour, kernel, script, files=kernel.files())

@@ -14,9 +14,10 @@ import pytest
 import vm
 from conftest import TOP, Run, masked
 
-KERNELS = "uml-net"
 SECONDS = 200
 TIER = "deep"
+
+pytestmark = pytest.mark.kernels("uml-net")
 
 MODULES = ("sunrpc", "nfs", "nfsv3", "nfsv4", "nfsd", "lockd")
 FILES = 20
@@ -27,7 +28,7 @@ def ran(work: Path) -> Iterator[vm.Result]:
     """What the guest has left."""
     root = vm.debian("nfs", work)
     (work / "params").write_text(f"root={root}\nfiles={FILES}\n")
-    kernel = vm.kernel(KERNELS)
+    kernel = vm.kernel("uml-net")
     # All that is printed must fit into the kernel's log.
     machine = vm.Machine(2, 2048, "log_buf_len=64M hung_task_panic=0")
     result = vm.run(work, kernel, TOP / "tests/guest/nfs/run.sh",
@@ -40,7 +41,7 @@ def ran(work: Path) -> Iterator[vm.Result]:
 def records(ran: vm.Result, decoder: Path, sh: Run, name: str) -> list[dict[str, Any]]:
     """Of all modules, by time."""
     files = [ran.out / f"{name}.{module}.snap" for module in MODULES]
-    said = sh(decoder, "--json", "-s", vm.kernel(KERNELS).modules, *files)
+    said = sh(decoder, "--json", "-s", vm.kernel("uml-net").modules, *files)
     return [json.loads(line) for line in said.splitlines()]
 
 
@@ -74,7 +75,7 @@ def test_records_are_what_rpcdebug_prints(
 
 def test_who_waits_for_a_stopped_server_is_found(ran: vm.Result, decoder: Path, sh: Run) -> None:
     """The request is the last thing that it has said, and the transport says why."""
-    said = sh(decoder, "tasks", "--blocked", "-s", vm.kernel(KERNELS).modules,
+    said = sh(decoder, "tasks", "--blocked", "-s", vm.kernel("uml-net").modules,
               ran.out / "stalled.nfs.snap")  # fmt: skip
     blocked = said.split("\n\n")[1].splitlines()
     print("\n".join(blocked))

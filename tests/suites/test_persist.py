@@ -18,7 +18,6 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-KERNELS = "x86 stock"
 SECONDS = 240
 
 PATIENCE = 200
@@ -119,6 +118,7 @@ def stop(guest: vm.Guest, boot: str, chance: random.Random, tables: Path) -> Lef
     return Left(boot, tables, claims_of(guest.text(), boot))
 
 
+@pytest.mark.kernels("x86")
 @pytest.mark.parametrize("kaslr", ["kaslr", "nokaslr"])
 def test_resets(
     kaslr: str, work: Path, decoder: Path, sh: Run, request: pytest.FixtureRequest
@@ -151,6 +151,7 @@ def test_resets(
     assert moved <= (resets // 2 if kaslr == "kaslr" else 0), f"nothing was found {moved} times"
 
 
+@pytest.mark.kernels("x86", "stock")
 def test_another_kernel(work: Path, decoder: Path, sh: Run) -> None:
     """What a kernel has left, one of another build finds: ours, Debian's, and ours."""
     chance, boots, left = random.Random("kernels"), Boots(work / "kernels"), None
@@ -163,6 +164,7 @@ def test_another_kernel(work: Path, decoder: Path, sh: Run) -> None:
             left = stop(guest, boot, chance, vm.kernel(flavour).modules)
 
 
+@pytest.mark.kernels("x86", "stock")
 def test_beside_ftrace(work: Path, decoder: Path, sh: Run) -> None:
     """The same kernel has all lines from both; another one has those of BLog, and says how many
     of ftrace's, which are text."""
@@ -228,15 +230,21 @@ DAMAGE = {
 }
 
 
-def test_damage(work: Path, decoder: Path, sh: Run, subtests: pytest.Subtests) -> None:
-    """Whatever is in the memory, the next boot is well, and what can be read is read."""
+@pytest.mark.kernels("x86")
+def test_damage(
+    work: Path, decoder: Path, sh: Run, subtests: pytest.Subtests, request: pytest.FixtureRequest
+) -> None:
+    """Whatever is in the memory, the next boot is well, and what can be read is read. The full tier
+    has a boot for each of the two outcomes: tests/host/postmortem reads the same damage."""
     chance, boots = random.Random("damage"), Boots(work / "damage")
     with boots.boot("x86", f"{RESERVE} nokaslr") as guest:
         boot, _ = boots.found(guest)
         left = stop(guest, boot, chance, vm.kernel("x86").modules)
     whole = boots.folder / "whole"
     shutil.copyfile(boots.memory, whole)
-    for name, (damage, is_found, message) in DAMAGE.items():
+    names = DAMAGE if request.config.option.tier == "deep" else ("torn", "short")
+    for name in names:
+        damage, is_found, message = DAMAGE[name]
         with subtests.test(name):
             shutil.copyfile(whole, boots.memory)
             with boots.memory.open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:

@@ -10,13 +10,14 @@ import vm
 from conftest import TOP, Tap
 from e2e import judge, load
 
-KERNELS = "x86-debug x86-rt"
 SECONDS = 3600
 TIER = "deep"
 
 MODELS = [
-    pytest.param(flavour, f"preempt={model}", id=f"{flavour}-{model}")
-    for flavour in KERNELS.split()
+    pytest.param(
+        flavour, f"preempt={model}", id=f"{flavour}-{model}", marks=pytest.mark.kernels(flavour)
+    )
+    for flavour in ("x86-debug", "x86-rt")
     for model in ("full", "lazy")
 ]
 model = pytest.mark.parametrize("flavour, args", MODELS)

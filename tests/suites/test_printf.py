@@ -13,9 +13,10 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-KERNELS = "uml"
 SECONDS = 30
 TIER = "fast"
+
+pytestmark = pytest.mark.kernels("uml")
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +25,14 @@ def ran(work: Path) -> vm.Result:
     args = (
         'kunit.enable=1 kunit.autorun=1 kunit.filter_glob=blog_api_c* dyndbg="file c_capture.c +p"'
     )
-    result = vm.run(work, vm.kernel(KERNELS), TOP / "tests/guest/e2e/printf.sh",
+    result = vm.run(work, vm.kernel("uml"), TOP / "tests/guest/e2e/printf.sh",
                     machine=vm.Machine(args=args))  # fmt: skip
     assert not result.problem, result.told()
     return result
 
 
 def records(ran: vm.Result, name: str, decoder: Path, sh: Run) -> list[dict[str, Any]]:
-    said = sh(decoder, "--sidetable", vm.kernel(KERNELS).build / "vmlinux", "--modules", "/nowhere",
+    said = sh(decoder, "--sidetable", vm.kernel("uml").build / "vmlinux", "--modules", "/nowhere",
               "--json", ran.out / name)  # fmt: skip
     return [json.loads(line) for line in said.splitlines()]
 

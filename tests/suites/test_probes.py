@@ -10,7 +10,6 @@ import pytest
 import vm
 from conftest import TOP, Run, Tap, for_guest
 
-KERNELS = "x86 stock"
 SECONDS = 120
 
 HERE = TOP / "tests/guest/probes"
@@ -24,6 +23,7 @@ def programs(work: Path, decoder: Path) -> dict[str, Path]:
     return for_guest(decoder, work / "blog-decode")
 
 
+@pytest.mark.kernels("x86")
 def test_guest(work: Path, programs: dict[str, Path], tap: Tap) -> None:
     kernel = vm.kernel("x86")
     result = vm.run(work / "guest", kernel, HERE / "probes.sh", files=kernel.files(),
@@ -32,6 +32,7 @@ def test_guest(work: Path, programs: dict[str, Path], tap: Tap) -> None:
     assert not result.problem, result.told()
 
 
+@pytest.mark.kernels("stock")
 def test_beside_ftrace(work: Path, programs: dict[str, Path], tap: Tap) -> None:
     """Each hit of ftrace's probes is one of ours, with the same argument. Ours were there first, and
     are removed last."""
@@ -50,6 +51,7 @@ def test_beside_ftrace(work: Path, programs: dict[str, Path], tap: Tap) -> None:
     assert (ours - theirs).total() < 10
 
 
+@pytest.mark.kernels("stock")
 def test_a_hang_is_found(work: Path, programs: dict[str, Path], decoder: Path, sh: Run) -> None:
     """The disk stops answering; virtio_blk says nothing. Live and in a dump, the reader's last record
     is a request that was queued, and that none completes."""
@@ -82,6 +84,7 @@ def test_a_hang_is_found(work: Path, programs: dict[str, Path], decoder: Path, s
         assert queued[-1] in tasks, tasks
 
 
+@pytest.mark.kernels("stock")
 def test_costs(work: Path, programs: dict[str, Path], sh: Run) -> None:
     """In instructions. The page's table is of this kernel; what has no name there isn't measured."""
     kernel, cost = vm.kernel("stock"), work / "cost"

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 import vm
 from conftest import TOP, Tap
 
-KERNELS = "x86"
 SECONDS = 120
 
+pytestmark = pytest.mark.kernels("x86")
 
 EVENT = re.compile(
     r"-(\d+) +\[\d+\] ..(.)\S* +[\d.]+: (\w+): (.*)\n.*<stack trace>\n((?: => .*\n)+)"

@@ -8,9 +8,11 @@ import pty
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import vm
 from conftest import TOP, Run, files
 
 SETUP = "pytest"
@@ -241,6 +243,73 @@ def test_suites_that_need_only_pytest_install_nothing_else(sh: Run) -> None:
     assert "gcc" in sh(TOP / "scripts/setup", "--list", "--tests", *suites, "host").split()
 
 
+# --- which kernels a run builds ---------------------------------------------------------
+
+BUILD = """\
+#!/bin/sh
+echo "$@" >>"$ARCHIVE/built"
+echo "a kernel is built"
+[ "$1" != uml ]
+"""
+SUITE = """\
+import pytest, vm
+
+def test_plain() -> None:
+    pass
+
+@pytest.mark.kernels("uml")
+def test_of_a_kernel_that_cannot_be_built() -> None:
+    vm.kernel("uml")
+
+@pytest.mark.kernels("x86")
+def test_of_another_kernel() -> None:
+    vm.kernel("uml")
+"""
+
+
+@pytest.fixture
+def suites(clone: Path) -> Path:
+    """A clone with a suite of its own, whose kernels are built by a script that notes them."""
+    (clone / "tests/suites").mkdir(parents=True)
+    for name in ("pyproject.toml", "tests/conftest.py", "tests/vm.py"):
+        shutil.copy(TOP / name, clone / name)
+    (clone / "tests/suites/test_own.py").write_text(SUITE)
+    (clone / "scripts/build-kernel").write_text(BUILD)
+    (clone.parent / "archive/built").touch()
+    return clone
+
+
+def run_suites(clone: Path, *options: str) -> tuple[str, set[str]]:
+    """What pytest prints, as scripts/test starts it, and the kernels that were built."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "2", *options], cwd=clone, env=environment(clone),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)  # fmt: skip
+    return done.stdout, set((clone.parent / "archive/built").read_text().splitlines())
+
+
+def test_only_the_kernels_of_the_tests_that_run_are_built(suites: Path) -> None:
+    said, built = run_suites(suites, "-k", "plain")
+    assert not built and said.endswith("1 passed, 0 failed, 0 skipped\n"), said
+    said, built = run_suites(suites, "-k", "of_another")
+    assert built == {"x86"} and "no mark kernels('uml')" in said, said
+
+
+def test_without_a_kernel_its_tests_fail_and_others_run(suites: Path) -> None:
+    said, built = run_suites(suites)
+    assert built == {"uml", "x86"}
+    assert "a kernel is built" in said and "no kernel uml: it could not be built" in said, said
+    stages = re.findall(r"^(\w.*?) +\d+ +\d+ +[\d.]+$", said, re.MULTILINE)
+    assert stages == ["kernel uml", "kernel x86", "suites"], said
+    assert said.endswith("1 passed, 2 failed, 0 skipped\n"), said
+
+
+def test_a_command_without_an_end_is_ended(sh: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With all that it has started, and with what it has printed."""
+    monkeypatch.setattr(vm, "patience", 0.5)
+    with pytest.raises(AssertionError, match=r"(?s)sleep 61.*: no end in 0 s.*waits"):
+        sh("sh", "-c", "echo waits; sleep 61 & wait")
+
+
 # --- what a run prints ------------------------------------------------------------------
 
 
@@ -251,6 +320,8 @@ def test_a_first_run_names_its_needs_before_it_starts(clone: Path) -> None:
     out, err = start(clone, "scripts/setup", "--stock").communicate()
     assert re.search(r"first run needs root, \d+ GB of disk, and about \d+ minutes", out), err
     assert "may be too little: BLOG_CACHE=DIR names another folder" in err
+    stages = (clone.parent / "cache/logs/stages").read_text()
+    assert re.fullmatch(r"set-up\t\d+\t\d+\t[\d.]+\n", stages), stages
 
 
 def test_a_step_shows_its_progress(clone: Path) -> None:

@@ -20,11 +20,10 @@ import vm
 from conftest import TOP, built
 from conftest import Run as Sh
 
-KERNELS = "x86 uml stock arm64"
-KERNELS_DEEP = "x86 uml stock arm64 x86-debug x86-parallel x86-kcsan x86-lto riscv64"
 SECONDS = 330
 
-QEMU, UML, STOCK, ARM64, DEBUG, PARALLEL, KCSAN, LTO, RISCV64 = KERNELS_DEEP.split()
+QEMU, UML, STOCK, ARM64, RISCV64 = "x86", "uml", "stock", "arm64", "riscv64"
+DEBUG, PARALLEL, KCSAN, LTO = "x86-debug", "x86-parallel", "x86-kcsan", "x86-lto"
 HERE = TOP / "tests/guest/torture"
 # All that deep runs must log.
 RECORDS = 100_000_000
@@ -118,13 +117,6 @@ SHORT = [
         helpers=EVERYBODY, module={"workers": 1, "instances": 6}),
     Run("stock-crowd", "crowd", "crowd", {"crowd": 2000}, kernel=STOCK, mem=2048,
         verify="--whole torture_crowd"),
-    Run("arm64", MOST, params={"seconds": 10}, kernel=ARM64, cpus=8, helpers=EVERYBODY,
-        module={"workers": 1, "instances": 6}),
-    # By sysrq, which has its stack traces in the log.
-    Run("arm64-nmi", "worker nmi", params={"seconds": 5}, kernel=ARM64, cpus=8,
-        helpers="reader sysrq", module={"workers": 1, "instances": 6}, warn=True),
-    Run("arm64-hotplug", f"{USUAL} hotplug", params={"seconds": 5}, kernel=ARM64, helpers="reader",
-        module={"workers": 1, "onoff_ms": 100}),
     Run("lowmem", "worker", "lowmem", {"seconds": 5}, kernel=UML, cpus=2, mem=128),
     Run("uml", f"{USUAL} tasklet", params={"seconds": 4}, kernel=UML, helpers=EVERYBODY,
         module={"workers": 1, "instances": 6}),
@@ -167,6 +159,13 @@ LONG = [
     # Races of plain accesses; the kernel's own are none of BLog's business. One is wanted.
     Run("kcsan", f"{MOST} nmi", params={"seconds": 30}, nmi_ms=100, kernel=KCSAN, limit=900,
         helpers=EVERYBODY, module={"workers": 1, "instances": 6, "race": 1}, warn=True),
+    Run("arm64", MOST, params={"seconds": 10}, kernel=ARM64, cpus=8, helpers=EVERYBODY,
+        module={"workers": 1, "instances": 6}),
+    # By sysrq, which has its stack traces in the log.
+    Run("arm64-nmi", "worker nmi", params={"seconds": 5}, kernel=ARM64, cpus=8,
+        helpers="reader sysrq", module={"workers": 1, "instances": 6}, warn=True),
+    Run("arm64-hotplug", f"{USUAL} hotplug", params={"seconds": 5}, kernel=ARM64, helpers="reader",
+        module={"workers": 1, "onoff_ms": 100}),
     Run("riscv64", MOST, params={"seconds": 10}, kernel=RISCV64, cpus=8, helpers=EVERYBODY,
         module={"workers": 1, "instances": 6}),
     Run("lto", f"{MOST} nmi", params={"seconds": 30}, nmi_ms=100, kernel=LTO, limit=300,
@@ -179,8 +178,11 @@ LONG += [
         helpers=EVERYBODY, module={"workers": 1, "instances": 6})
     for n in range(BOOTS)
 ]  # fmt: skip
-RUNS = [pytest.param(run, id=run.name) for run in SHORT]
-RUNS += [pytest.param(run, id=run.name, marks=pytest.mark.tier("deep")) for run in LONG]
+RUNS = [
+    pytest.param(run, id=run.name, marks=[pytest.mark.tier(tier), pytest.mark.kernels(run.kernel)])
+    for tier, of_tier in (("full", SHORT), ("deep", LONG))
+    for run in of_tier
+]
 
 
 # A report, with both stacks.
@@ -277,6 +279,7 @@ def test_run(run: Run, work: Path, verifier: Path, sh: Sh) -> None:
 
 
 @pytest.mark.tier("deep")
+@pytest.mark.kernels(PARALLEL)
 def test_nobody_changes_the_text_of_parallel_cpus() -> None:
     """QEMU's threads may go on with the breakpoints by which that is done."""
     kernel = vm.kernel(PARALLEL)
@@ -305,6 +308,7 @@ def test_a_run_refuses_a_parameter_that_its_script_does_not_read() -> None:
         Run("refused", params={"crowd": 5})
 
 
+@pytest.mark.kernels(QEMU)
 def test_a_run_refuses_a_parameter_that_the_module_does_not_have(sh: Sh) -> None:
     with pytest.raises(ValueError, match="no parameter onof_ms"):
         refuse_unknown(vm.kernel(QEMU), {"onof_ms": 500}, sh)

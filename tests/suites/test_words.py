@@ -15,8 +15,9 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-KERNELS = "uml x86"
 SECONDS = 40
+
+pytestmark = pytest.mark.kernels("uml")
 
 LINES = 2000
 PANIC, OOPS, HANG = 1, 2, 4
@@ -104,6 +105,7 @@ def test_a_lost_line_costs_only_its_records(panic: Path, work: Path, decoder: Pa
         assert found and set(found) <= {str(n) for n in range(LINES + 1)}
 
 
+@pytest.mark.kernels("x86")
 def test_an_oops_of_a_thread(work: Path, decoder: Path, sh: Run) -> None:
     """Its last records; the machine goes on. User Mode Linux panics at what others call an oops."""
     text = console(work / "oops", f"oops last={OOPS}", "x86")
