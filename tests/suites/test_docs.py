@@ -8,15 +8,19 @@ in the pages for drivers compiles, runs, and decodes to what is shown there.
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import vm
 from conftest import TOP, Run, constant, files
 
+from docs import formats
+
 SECONDS = 40
 
-FORMATS = TOP / "tests/docs/formats.py"
+FORMATS: Any = formats
 KERNEL_PAGES = sorted(TOP.glob("Documentation/blog/*.rst"))
 PAGES = [
     *sorted([*TOP.glob("*.md"), *TOP.glob("tools/*/README.md"), *TOP.glob("docs/*.rst")]),
@@ -27,7 +31,7 @@ IN_C, IN_RUST = (TOP / f"Documentation/blog/drivers-{name}.rst" for name in ("c"
 
 
 def test_layout_tables_agree_with_the_sources(sh: Run) -> None:
-    sh(FORMATS)
+    sh(formats.__file__)
 
 
 # --- paths, links, targets ----------------------------------------------------------
@@ -278,6 +282,120 @@ def test_the_table_of_suites_is_complete() -> None:
     assert deep == {name for name, tier in tiers.items() if tier == "deep"}
     fast = page[page.index("\nfast  ") : page.index("\nfull  ")]
     assert set(re.findall(r"``(\w+)``", fast)) == {n for n, tier in tiers.items() if tier == "fast"}
+
+
+# --- limits ---------------------------------------------------------------------------
+
+LIMITS = TOP / "Documentation/blog/limits.rst"
+
+
+def words_of(path: str, start: str, end: str, pattern: str) -> set[str]:
+    """What a pattern finds in a part of a source."""
+    text = (TOP / path).read_text()
+    part = text[text.index(start) :]
+    return set(re.findall(pattern, part[: part.index(end)]))
+
+
+def sources(*folders: str) -> str:
+    return "".join(p.read_text() for f in folders for p in sorted((TOP / f).rglob("*.[ch rs]*")))
+
+
+KERNEL_SIDE = ("blog", "rust/kernel/blog", "rust/macros/blog", "include/linux", "packaging/stock")
+# How each limit begins, what it follows from in the sources, and how that is there
+PROBES: dict[str, list[tuple[Callable[[], object], object]]] = {
+    "BLog has never run on KVM": [
+        (lambda: set(re.findall(r'"-accel", f?"(\w+)', (TOP / "tests/vm.py").read_text())), {"tcg"}),
+        (lambda: "On hardware" in (TOP / "Documentation/blog/torture.rst").read_text(), True),
+    ],
+    "It works on Linux 7.3 only, on x86_64, arm64 and riscv64, and in UML": [
+        (lambda: words_of("scripts/lib/versions.sh", "KERNEL_SERIES=", "\n", r"-([\d.]+)"), {"7.3"}),
+        (
+            lambda: words_of("Kconfig", "depends on X86_64", "\n", r"\b[A-Z]\w+"),
+            {"X86_64", "ARM64", "RISCV", "UML"},
+        ),
+        (
+            lambda: words_of("Kbuild", "\nblog-arch-", "\n\n", r"CONFIG_(\w+)"),
+            {"X86_64", "ARM64", "UML"},
+        ),
+    ],
+    "On a kernel without BLog's patches, its files are in debugfs": [
+        (lambda: "tracefs_create" in sources("packaging/stock"), False),
+        (lambda: "debugfs_create_dir" in sources("blog/sys"), True),
+    ],
+    "No filter on values": [
+        (
+            lambda: words_of(
+                "blog/read/selection.rs", "fn parse", "_ => return", r'"(\w+)"[\w .()]* =>'),
+            {"component", "task", "level", "site"},
+        ),
+        (
+            lambda: words_of(
+                "blog/registry/words.rs", "fn parse_trigger", "\n}", r'"([a-z]+)=?"'),
+            {"off", "hang", "site", "if", "after", "all"},
+        ),
+        (
+            lambda: words_of(
+                "blog/registry/words.rs", '"module" if query', "\n}", r'"([a-z]+)" if'),
+            {"module", "site", "level"},
+        ),
+    ],
+    "No histograms, no stack traces, no function graphs": [
+        # Where each of these would be
+        (
+            lambda: " ".join(
+                name for of in ("GLOBAL", "COMPONENT") for name, _ in FORMATS.files(of)),
+            "NAME/ stats control snapshot stream enable level mode private size_kb ring_kb warn_share"
+            " clear probes marker trigger stats snapshot stream map",
+        ),
+        (lambda: "stack_trace_save" in sources(*KERNEL_SIDE), False),
+    ],
+    "The log is binary": [
+        (lambda: sources("rust/macros/blog").count('.pushsection .debug.blog,\\"\\"'), 1),
+    ],
+    "Records survive a reboot only in memory that ``reserve_mem``": [
+        (lambda: sources("blog/sys").count("reserve_mem_find_by_name("), 1),
+    ],
+    "There can be 1024 components, and 262,143 call sites": [
+        (
+            lambda: words_of("rust/kernel/blog/wire/dump.rs", "COMPONENTS: usize", ";", r"= (\d+)"),
+            {"1024"},
+        ),
+        (lambda: FORMATS.constants("record")["SITE_MAX"][1], 262_143),
+    ],
+}  # fmt: skip
+
+
+def limits(text: str) -> list[str]:
+    """The items of the first list in a text, each in one line, in RST."""
+    items = re.search(r"^- .*?(?:\n\n|\Z)", text, re.M | re.S)
+    assert items
+    flat = " ".join(items[0].split())
+    return re.split(r"(?:^| )- ", re.sub(r"`+", "``", flat))[1:]
+
+
+@pytest.mark.parametrize("begin", PROBES)
+def test_a_limit_still_follows_from_the_sources(begin: str) -> None:
+    """If not, the limit goes, or what it says changes; and then this table."""
+    for probe, real in PROBES[begin]:
+        assert probe() == real, begin
+
+
+def test_each_limit_has_a_probe() -> None:
+    listed = limits(LIMITS.read_text())
+    assert len(listed) == len(PROBES)
+    assert not [item for item, begin in zip(listed, PROBES) if not item.startswith(begin)]
+
+
+def test_limits_stand_in_one_place() -> None:
+    """README.md can't include the list, so it has a copy."""
+    readme = README.read_text()
+    assert limits(readme[readme.index("[Limits]") :]) == limits(LIMITS.read_text())
+    for name in ("index", "comparison"):
+        page = (TOP / f"Documentation/blog/{name}.rst").read_text()
+        assert ".. include:: limits.rst\n   :start-after: .. The list\n" in page, name
+    machines = words_of("README.md", "\nStatus:", "mainline", r"\b[a-z]+\d+(?:_\d+)?\b")
+    listed = limits(LIMITS.read_text())[1]
+    assert machines and all(name in listed for name in machines)
 
 
 # --- numbers --------------------------------------------------------------------------
@@ -558,4 +676,4 @@ def test_a_decoder_made_from_formats_rst_agrees_with_blog_decode(
     ran: Path, work: Path, decoder: Path, sh: Run
 ) -> None:
     (work / "json").write_text(decoded(decoder, work, "--json", ran / "rust_blog"))
-    sh(FORMATS, ran / "rust_blog", work / "json", *tables(work))
+    sh(formats.__file__, ran / "rust_blog", work / "json", *tables(work))
