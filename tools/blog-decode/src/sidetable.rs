@@ -233,8 +233,8 @@ impl Wanted {
 
 impl Tables {
     /// Loads the tables of these images: first those that their files have, their `own` ones; then
-    /// from `paths`, from the directories `beside`, from `modules/*/blog`, and then from wherever they
-    /// are by build ID or by name.
+    /// from `paths`, from the directories `beside`, from `modules` itself and `modules/*/blog`, and
+    /// then from wherever they are by build ID or by name.
     pub fn load<'a>(
         images: impl Iterator<Item = &'a Image>,
         own: impl Iterator<Item = &'a Vec<u8>>,
@@ -265,6 +265,10 @@ impl Tables {
         }
         if let Some(modules) = modules {
             let name = modules.display();
+            // A copy of one release's directory
+            if !files_in(modules, |path| wanted.names(path)).is_empty() {
+                this.beside(modules, &wanted);
+            }
             this.searched.push(format!("{name}/*/blog"));
             let mut releases: Vec<PathBuf> = match fs::read_dir(modules) {
                 Ok(dir) => dir.flatten().map(|e| e.path().join("blog")).collect(),
@@ -462,8 +466,9 @@ pub fn find_file(
     let mut named = Files::new([under_releases(modules), under_releases(&debug)].concat());
     let named = iter::from_fn(|| named.next()).filter(|path| stem(path) == name);
     let asked = KINDS.iter().filter(|_| asks());
-    let beside = beside.iter();
+    let beside = beside.iter().map(PathBuf::as_path);
     beside
+        .chain([modules])
         .flat_map(|dir| files_in(dir, |path| stem(path) == name))
         .chain(iter::from_fn(|| files.next()))
         .chain(dirs.flat_map(|dir| by_id(dir, build_id)))

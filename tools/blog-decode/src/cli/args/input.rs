@@ -92,7 +92,7 @@ pub struct TablePaths {
     #[arg(short, long, value_name = "PATH")]
     pub sidetable: Vec<PathBuf>,
 
-    /// Directory of installed side tables, which are in DIR/*/blog
+    /// Directory of installed side tables, which are in DIR/*/blog or DIR itself
     #[arg(long, value_name = "DIR", default_value = "/lib/modules")]
     pub modules: PathBuf,
 }
