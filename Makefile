@@ -23,7 +23,7 @@ demo: ## Boot a kernel with BLog in QEMU, load rnull, decode what it logged
 	@scripts/setup
 	@scripts/demo
 
-demo-stock: ## The same on Debian's unmodified kernel; compiles only BLog, no kernel
+demo-stock: ## The same on Debian's unmodified kernel: compiles BLog and tools, no kernel
 	@scripts/setup --stock
 	@FLAVOUR=stock scripts/demo
 

@@ -100,7 +100,7 @@ static const struct kernel_param_ops blog_component_ops = {
 };
 
 module_param_cb(component, &blog_component_ops, NULL, 0644);
-MODULE_PARM_DESC(component, "Settings of components: NAME:KEY=VALUE,..., KEY one of enable, level, mode, private, size_kb and ring_kb; NAME may end in *");
+MODULE_PARM_DESC(component, "Settings of components: NAME:KEY=VALUE,..., KEY one of enable, level, mode, private, size_kb, ring_kb and warn_share; NAME may end in *");
 
 /* What was given so far. From now on, blog_wish() gets it. */
 const char *blog_take_early(void)

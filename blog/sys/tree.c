@@ -28,7 +28,7 @@ struct blog_dir blog_tree_start(const struct file_operations *const *all)
 	if (root.tracefs)
 		pr_info("blog: no debugfs; the files are in tracefs, in /sys/kernel/tracing/blog\n");
 	else
-		pr_warn("blog: neither debugfs nor tracefs is allowed, so there are no files; a crash dump has the records, and drgn reads them from the live kernel\n");
+		pr_warn("blog: neither debugfs nor tracefs is allowed, so there are no files; crash dumps and last words have the records\n");
 	return root;
 }
 

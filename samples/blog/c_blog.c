@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Binary logging sample in C, a driver of an imaginary disk. The sample in Rust,
- * samples/rust/rust_blog.rs, has the whole API.
+ * samples/rust/rust_blog.rs, shows more.
  */
 
 #include <linux/blog.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Rust binary logging sample: the whole API of [`kernel::blog`] that a driver author meets.
+//! Rust binary logging sample: what a driver author needs of [`kernel::blog`] first.
 //!
 //! The module plays a driver of imaginary disks. Load it and read what it logged:
 //!

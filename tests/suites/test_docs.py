@@ -209,6 +209,18 @@ def test_pages_and_comments_keep_to_the_style() -> None:
         assert not (found := bad.search(" ".join(text.split()))), (path, found)
 
 
+def test_set_up_s_time_and_disk_are_those_of_the_pages() -> None:
+    setup = (TOP / "scripts/setup").read_text()
+    stock = re.search(r"tools\+=\(debian\) minutes=(\d+) gb=(\d+)", setup)
+    assert stock
+    every = max(int(gb) for gb in re.findall(r"\bgb=(\d+)", setup))
+    readme, page = (" ".join(p.read_text().split()) for p in (README, STOCK))
+    assert f"first command takes about {stock[1]} minutes on two idle CPUs" in readme
+    assert f"`~/.cache/blog` ({stock[2]} or {every} GB)" in readme
+    assert f"about {stock[1]} minutes on two idle CPUs" in page
+    assert f"takes {stock[2]} GB of disk" in page
+
+
 def flat(*paths: str) -> str:
     """Sources of the decoder without line breaks, also those within texts."""
     text = "".join(path.read_text() for name in paths for path in sorted(TOP.glob(name)))
@@ -261,6 +273,31 @@ def test_pages_list_all_parameters_of_modules() -> None:
         said = {row[0]: row[1] for row in table}
         assert said.keys() == real.keys(), page
         assert not [key for key, n in real.items() if n.isdecimal() and said[key] != n], page
+
+
+def test_the_keys_of_components_settings_are_those_of_the_source() -> None:
+    """On the page, and in what modinfo prints."""
+    keys = words_of("blog/registry/words.rs", '"enable" =>', "_ =>", r'"([a-z_]+)" =>')
+    assert len(keys) > 5
+    page = (TOP / "Documentation/blog/admin-guide.rst").read_text()
+    said = re.search(r"The keys are ([^.]*?), and take what", page)
+    modinfo = re.search(r"KEY one of ([^;]*);", (TOP / "blog/sys/params.c").read_text())
+    assert said and modinfo
+    for text in (said[1], modinfo[1]):
+        assert set(re.findall(r"\w+", text)) - {"and"} == keys
+
+
+def test_the_order_of_stuck_tasks_is_the_same_in_the_help() -> None:
+    """Each rule begins with the same words, in the same order."""
+    page = (TOP / "Documentation/blog/post-mortem.rst").read_text()
+    page = page[page.index("\nWho comes first\n") : page.index("\nWho blocks whom\n")]
+    told = flat("tools/blog-decode/src/cli/args/saved.rs")
+    told = told[told.index("In this order:") : told.index("Each task has its last records")]
+    told, page = (" ".join(text.replace("`", "").split()) for text in (told, page))
+    rules = [re.split("[:,;]", rule)[0] for rule in re.split(r" \d\. ", page)[1:]]
+    assert len(rules) == len(re.findall(r" \d\. ", told)) == 5
+    at = [told.find(f" {n}. {rule}") for n, rule in enumerate(rules, 1)]
+    assert -1 not in at and at == sorted(at), rules
 
 
 def test_the_page_for_the_decoder_has_all_variables_of_the_environment() -> None:

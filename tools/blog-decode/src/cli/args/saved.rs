@@ -252,10 +252,13 @@ const TASKS_HELP: &str = "\
 Without options, shows tasks that were running, blocked (D) or waiting for a CPU when the
 machine stopped, or when the snapshot was taken. In this order:
   1. the task that was running where the machine crashed
-  2. running and blocked tasks, the one with the oldest last record first: a task that
+  2. tasks that hold a lock for which others wait, and wait for none themselves, or for each
+     other in a deadlock
+  3. running and blocked tasks, the one with the oldest last record first: a task that
      makes progress logs, a stuck one doesn't
-  3. tasks that wait for a CPU, in the same order
-  4. with --all or --pid: sleeping tasks and tasks that have ended, the latest record first
+  4. tasks that wait for a CPU, in the same order
+  5. with --all or --pid: sleeping tasks and tasks that have ended, the latest record first
+With each task that waits for a lock stands which task holds it, what that one waits for, and so on.
 Each task has its last records of each component, the newest last; each line shows how long
 before the end it was logged. A running task also has the records of interrupts on its CPU.
 
