@@ -221,6 +221,19 @@ def test_set_up_s_time_and_disk_are_those_of_the_pages() -> None:
     assert f"takes {stock[2]} GB of disk" in page
 
 
+def test_the_memory_of_the_page_for_deciding_is_what_the_suite_memory_finds() -> None:
+    text = (TOP / "tests/guest/memory/beside.sh").read_text()
+    real = re.search(r"^start=(\d+) module=(\d+) each=(\d+)$", text, re.M)
+    page = " ".join((TOP / "Documentation/blog/deploy.rst").read_text().split())
+    said = re.search(r":: (\d+) \+ sum of their size_kb .* no driver that logs (\d+) one driver (\d+)"
+                     r" 20 drivers ([\d,]+) .* at most (\d+) KiB for each component, .* at most"
+                     r" (\d+) KiB for the module itself", page)  # fmt: skip
+    assert real and said
+    start, module, each = map(int, real.groups())
+    assert [int(n.replace(",", "")) for n in said.groups()] == [
+        start, start, start + 1024, start + 20 * 1024, each, module]  # fmt: skip
+
+
 def flat(*paths: str) -> str:
     """Sources of the decoder without line breaks, also those within texts."""
     text = "".join(path.read_text() for name in paths for path in sorted(TOP.glob(name)))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Memory is fixed: a component has all of it from the start, even if the machine can spare little;
-no user takes it away; and no process that runs out of memory waits for BLog."""
+no user takes it away; no process that runs out of memory waits for BLog; and what BLog takes beside
+it is as the page deploy.rst has it."""
 
 from pathlib import Path
 
@@ -25,6 +26,7 @@ MACHINES = {
     "huge": ("stock", vm.Machine(2, 2048, "hugepages=870")),
     "user": ("stock", vm.Machine(2, 1024)),
     "node": ("stock", vm.Machine(2, 1024, more=NODES)),
+    "beside": ("stock", vm.Machine(2, 512)),
     "boot": (
         "uml",
         vm.Machine(
