@@ -13,7 +13,6 @@
 //! [`pairs`].
 
 mod pairs;
-mod thin;
 
 use core::sync::atomic::{
     AtomicBool,

@@ -5,7 +5,7 @@
 //!
 //! They are in the root, where crash tools find them, too. The worker and readers add one about
 //! every second; another one comes before and after each sleep. If the root has no more room, the
-//! pair goes that matters least ([`super::thin`]).
+//! pair goes that matters least ([`least`]).
 
 use core::sync::atomic::{
     fence,
@@ -28,7 +28,8 @@ use kernel::{
                 Tick,
                 TICKS, //
             },
-            file::ClockPair, //
+            file::ClockPair,
+            thin::least, //
         }, //
     },
     interrupt::local_interrupt_disable,
@@ -41,8 +42,7 @@ use kernel::{
 
 use super::{
     mono,
-    pair,
-    thin::least, //
+    pair, //
 };
 
 /// Two that aren't at a break or a sleep are that far from each other, in ns.

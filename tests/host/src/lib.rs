@@ -11,8 +11,6 @@ mod piece;
 #[path = "../../../blog/memory/pool/mod.rs"]
 mod pool;
 pub mod rig;
-#[path = "../../../blog/clock/thin.rs"]
-mod thin;
 
 #[cfg(test)]
 mod capture_tests;

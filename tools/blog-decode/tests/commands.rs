@@ -11,6 +11,7 @@ use common::{
     image,
     rig::{snapshot, Rig, CLOCK},
     snapshot::{Builder, Page, Ring, BOOT_ID},
+    stream::as_stream,
 };
 
 const COMMANDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands");
@@ -97,6 +98,52 @@ fn overwritten(rig: &Rig, mode: u8, left: bool, boot: [u8; 16]) -> Vec<u8> {
     let mut gone = Ring::task(1, 3, 9, "gone");
     gone.records = 3;
     b.ring(&gone).end()
+}
+
+/// The capture of a stream of 18,000 s with a pair of clocks a second, in which the machine slept
+/// four times for an hour. Each fourth second has a record of what CLOCK_MONOTONIC and CLOCK_BOOTTIME
+/// showed then. `kind`: the ring's clock, by `ClockKind`; one that changes does so at 9000 s.
+fn long_capture(rig: &Rig, kind: u32) -> Vec<u8> {
+    const HOUR: u64 = 3600 * S;
+    let sleeps = [3000, 9001, 9002, 12_000];
+    // What it shows at a time since boot without the sleeps.
+    let shows = |ns: u64, mixed_over: bool| match kind {
+        1 => ns,
+        3 if mixed_over => (1 << 60) + ns,
+        _ => 3 * ns,
+    };
+    let mut b = Builder::new();
+    b.system(BOOT_ID)
+        .images(&[(1, 4, &rig.build_id, "test_mod")]);
+    b.component(1, "disk");
+    let mut ring = Ring::task(1, 1, 42, "fio");
+    let (mut slept, mut seq) = (0, 0);
+    for at in 0..18_000 {
+        let ns = at * S;
+        let pair = |clock, ns: u64, slept: u64| {
+            let boot = ns + slept;
+            [clock, ns, boot, 1_700_000_000 * S + boot]
+        };
+        let is_over = at > 9000;
+        let mut pairs = vec![pair(shows(ns, is_over), ns, slept)];
+        if at == 9000 {
+            pairs.push(pair(shows(ns + 1, true), ns + 1, slept));
+        }
+        if sleeps.contains(&at) {
+            slept += HOUR;
+            pairs.push(pair(shows(ns + 5, is_over), ns + 5, slept));
+        }
+        b.clock(kind, &pairs);
+        if at % 4 == 0 {
+            let ns = ns + 20 * MS;
+            let clock = shows(ns, at >= 9000);
+            let mut page = Page::new(1, seq + 1, clock, seq);
+            page.record(clock, 1, (&(at as u32), &(ns + slept)));
+            (seq, ring.records) = (seq + 1, seq + 1);
+            b.ring(&ring).page(&ring, &page);
+        }
+    }
+    as_stream(b.bytes)
 }
 
 /// For spans and counts.
@@ -295,6 +342,9 @@ fn files(rig: &Rig) {
     rig.write("reach-other", overwritten(rig, 0, false, [2; 16]));
     rig.write("reach-left", overwritten(rig, 0, true, BOOT_ID));
     rig.write("reach-discard", overwritten(rig, 1, false, BOOT_ID));
+    for (kind, name) in [(1, "long-mono"), (2, "long-counter"), (3, "long-mixed")] {
+        rig.write(name, long_capture(rig, kind));
+    }
     answers(rig);
     rig.write("gaps", gaps(rig));
     debugfs(rig);

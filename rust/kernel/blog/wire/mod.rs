@@ -14,5 +14,6 @@ pub mod pack;
 pub mod page;
 pub mod persist;
 pub mod record;
+pub mod thin;
 pub mod types;
 pub mod words;

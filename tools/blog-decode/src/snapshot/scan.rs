@@ -5,7 +5,7 @@
 //! [`Snapshot::read`] runs a [`Scan`] over a whole file; [`live`](crate::live) takes sections in as
 //! they come. Both count what is missing or makes no sense.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, iter, sync::Arc};
 
 use super::{
     fields::Fields, nothing, run::Run, text, PageRef, RingInfo, RingPages, Snapshot, ALIGN,
@@ -17,6 +17,7 @@ use crate::{
         file as wire,
         file::{ClockPair, Kind, SectionHeader},
         record::SITE_MAX,
+        thin,
     },
 };
 
@@ -148,19 +149,31 @@ impl Sections {
     }
 }
 
-/// Adds what a Clock section has to what those before had, in the order of the rings' clock. Of very
-/// many, every second one goes.
+/// Adds what a Clock section has to what those before had, in the order of the rings' clock.
 fn add_pairs(pairs: &mut Vec<ClockPair>, new: Vec<ClockPair>) {
     pairs.extend(new);
     pairs.sort_by_key(|pair| pair.clock);
     pairs.dedup_by_key(|pair| pair.clock);
     while pairs.len() > MAX_PAIRS as usize {
-        let (mut at, last) = (0, pairs.len() - 1);
-        pairs.retain(|_| {
-            at += 1;
-            at % 2 == 1 || at > last
-        });
+        thin_out(pairs);
     }
+}
+
+/// Leaves out up to half of very many pairs, at least one in four: those that tell the least beyond
+/// their neighbours, and no two neighbours at once. So those at sleeps and at changes of a clock stay.
+fn thin_out(pairs: &mut Vec<ClockPair>) {
+    let triangles = pairs.windows(3);
+    let areas: Vec<_> = triangles.map(|w| thin::area(&w[0], &w[1], &w[2])).collect();
+    let mut sorted = areas.clone();
+    let (_, &mut middle, _) = sorted.select_nth_unstable(areas.len() / 2);
+    // The first and the last pair have no triangle.
+    let mut of_each = iter::once(None).chain(areas.into_iter().map(Some));
+    let mut is_out = false;
+    pairs.retain(|_| {
+        let area = of_each.next().flatten();
+        is_out = !is_out && area.is_some_and(|area| area <= middle);
+        !is_out
+    });
 }
 
 fn page(at: u64, payload: &[u8]) -> Option<Part> {

@@ -1,10 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Chooses which of many instants to leave out.
-//!
-//! Needs nothing but `core`, and compiles on the host unchanged.
+//! Chooses which of many instants to leave out: the kernel has room for few, and `blog-decode` keeps
+//! a bounded number of a long stream's.
 
-use kernel::blog::wire::file::ClockPair;
+use super::file::ClockPair;
 
 /// What a pair tells not better than to so many ns, in all clocks together.
 const BLUR: u128 = 4000;
@@ -15,7 +14,7 @@ const BLUR: u128 = 4000;
 /// the places where rates change; and the recent past is more exact than the distant one.
 ///
 /// `at` is the instant at a place below `len`, in the order of `clock`.
-pub(super) fn least(len: usize, at: impl Fn(usize) -> ClockPair) -> usize {
+pub fn least(len: usize, at: impl Fn(usize) -> ClockPair) -> usize {
     let last = len.saturating_sub(1);
     let missed = |n: usize| {
         let age = at(last).clock.wrapping_sub(at(n).clock);
@@ -25,8 +24,9 @@ pub(super) fn least(len: usize, at: impl Fn(usize) -> ClockPair) -> usize {
     (1..last).min_by_key(|n| missed(*n)).unwrap_or(0)
 }
 
-/// Twice the areas of the triangles between three instants, in each clock.
-fn area(a: &ClockPair, b: &ClockPair, c: &ClockPair) -> u128 {
+/// What the second of three instants tells beyond the other two: twice the area of the triangle
+/// between them, in all clocks together.
+pub fn area(a: &ClockPair, b: &ClockPair, c: &ClockPair) -> u128 {
     let by = |to: u64, from: u64| i128::from(to.wrapping_sub(from) as i64);
     let (near, far) = (by(b.clock, a.clock), by(c.clock, a.clock));
     let clocks = [
