@@ -5,7 +5,8 @@
 //! A [`Gaps`] gets all entries in the order of time, and keeps the last one of each thread. Rings
 //! of several components count as one thread; interrupts don't count. If records of a thread may be
 //! missing, nobody knows whether it was silent: there is no gap. A thread that has the id of one
-//! that has ended is another.
+//! that has ended is another. While the machine sleeps, no thread is silent: only the time awake
+//! counts.
 
 use std::{
     cmp::Reverse,
@@ -22,7 +23,7 @@ use crate::{
 /// larger of two that are as long.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Gap {
-    /// How long, in ns.
+    /// How long, in ns of time awake.
     pub length: i128,
     /// What distinguishes the earlier from the later.
     order: Reverse<u64>,
@@ -36,7 +37,7 @@ pub struct Gap {
 
 /// The last record of a thread.
 struct Last {
-    /// When; `None`: others were lost since.
+    /// When, by the time awake; `None`: others were lost since.
     time: Option<i128>,
     /// The thread, by the ring.
     thread: Thread,
@@ -82,7 +83,7 @@ impl Gaps {
     }
 
     fn record(&mut self, entry: &Entry<'_>, boot: usize, task: &Task) {
-        let now = entry.boot.axis(entry.clock);
+        let now = entry.boot.calibration.mono(entry.clock);
         let thread = Thread::of(entry.stream);
         let last = self.threads.get(&(boot, task.pid));
         let since = last.filter(|last| !last.thread.is_over(&thread, entry.clock));

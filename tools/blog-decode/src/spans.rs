@@ -49,9 +49,7 @@ impl Pair {
 /// From a start to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span<L> {
-    /// When it started, on the axis of all entries ([`Boot::axis`](crate::boot::Boot::axis)), in ns.
-    pub start: i128,
-    /// How long it was, in ns.
+    /// How long it was, in ns of time awake: a sleep of the machine doesn't count.
     pub length: u64,
     /// The values of its keys ([`key`]); without any, of the thread's id and the process's.
     pub key: Vec<u8>,
@@ -112,6 +110,7 @@ pub enum Seen {
 pub struct Half {
     is_start: bool,
     is_end: bool,
+    /// When, by the time awake.
     now: i128,
     clock: u64,
     /// The boot, and what belongs together.
@@ -126,7 +125,7 @@ pub struct Half {
 impl Pair {
     /// Looks at an entry.
     pub fn look(&self, entry: &Entry<'_>) -> Option<Seen> {
-        let (boot, now) = (entry.boot.index, entry.boot.axis(entry.clock));
+        let (boot, now) = (entry.boot.index, entry.boot.calibration.mono(entry.clock));
         let ring = || (boot, entry.stream.component.clone(), entry.stream.id);
         let record = match &entry.content {
             Content::Record(record) => record,
@@ -263,7 +262,6 @@ impl<L> Spans<L> {
         self.unpaired.over_loss += u64::from(has_lost(&half.ring) || has_lost(&end.ring));
         self.spans += 1;
         Some(Span {
-            start: half.now,
             length,
             key,
             task: half.task,

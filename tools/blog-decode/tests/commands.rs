@@ -146,6 +146,35 @@ fn long_capture(rig: &Rig, kind: u32) -> Vec<u8> {
     as_stream(b.bytes)
 }
 
+/// A machine that slept for an hour after 20 s. "busy" logged once a second, "stuck" not from 5 to 13 s.
+fn asleep(rig: &Rig) -> Vec<u8> {
+    const HOUR: u64 = 3600 * S;
+    let real = |ns| 1_700_000_000 * S + ns;
+    let pair = |ns, boot| [ns, ns, boot, real(boot)];
+    let mut b = rig.disk(&[
+        pair(0, 0),
+        pair(20 * S, 20 * S),
+        pair(20 * S + 1, 20 * S + 1 + HOUR),
+        pair(40 * S, 40 * S + HOUR),
+    ]);
+    let busy: Vec<u64> = (1..=40).collect();
+    let stuck: Vec<_> = busy
+        .iter()
+        .filter(|at| !(6..13).contains(*at))
+        .copied()
+        .collect();
+    for (id, comm, times) in [(1, "busy", busy), (2, "stuck", stuck)] {
+        let mut ring = Ring::task(1, id, id as i32, comm);
+        let mut page = Page::new(id, 1, 0, 0);
+        for at in times {
+            page.record(at * S, 1, (&(at as u32), &0u64));
+        }
+        ring.records = page.records().into();
+        b.ring(&ring).page(&ring, &page);
+    }
+    b.end()
+}
+
 /// For spans and counts.
 fn answers(rig: &Rig) {
     let one = ("one", BOOT_ID);
@@ -345,6 +374,7 @@ fn files(rig: &Rig) {
     for (kind, name) in [(1, "long-mono"), (2, "long-counter"), (3, "long-mixed")] {
         rig.write(name, long_capture(rig, kind));
     }
+    rig.write("asleep", asleep(rig));
     answers(rig);
     rig.write("gaps", gaps(rig));
     debugfs(rig);

@@ -10,6 +10,7 @@
 //! | column | of each | is |
 //! |---|---|---|
 //! | times | entry | ns since the first, as a double |
+//! | lengths | span | ns of time awake, as a double |
 //! | ends | entry | end of its message in the text, `u32` |
 //! | first, last | span | its two entries, `u32` |
 //! | lanes, sites | entry | index in the lists of the page, `u16` or `u32` ([`wide`]) |
@@ -125,11 +126,11 @@ fn finish<W: Write>(stream: Packed<W>) -> io::Result<W> {
     encoder.finish()?.end()
 }
 
-/// Spans of a kind, as `(first, last)` entries.
+/// Spans of a kind, as `(first, last)` entries and their lengths.
 struct Kind {
     name: String,
     finder: Spans<u32>,
-    found: Vec<(u32, u32)>,
+    found: Vec<(u32, u32, u64)>,
 }
 
 /// Writes a report.
@@ -347,7 +348,8 @@ impl<W: Write> Html<W> {
         let index = self.times.len() as u32;
         for kind in &mut self.spans {
             let ended = kind.finder.entry(entry, |_| index);
-            kind.found.extend(ended.map(|span| (span.line, index)));
+            kind.found
+                .extend(ended.map(|span| (span.line, index, span.length)));
         }
         // In the order of the log, even where a ring's clock went back.
         let last = self.times.last().copied().unwrap_or(0.0);
@@ -427,17 +429,20 @@ impl<W: Write> Html<W> {
         for time in &self.times {
             columns.write_all(&time.to_le_bytes())?;
         }
+        for (_, _, length) in self.spans.iter().flat_map(|kind| &kind.found) {
+            columns.write_all(&(*length as f64).to_le_bytes())?;
+        }
         for end in &self.ends {
             columns.write_all(&end.to_le_bytes())?;
         }
         for kind in &self.spans {
-            for (first, last) in &kind.found {
+            for (first, last, _) in &kind.found {
                 columns.write_all(&first.to_le_bytes())?;
                 columns.write_all(&last.to_le_bytes())?;
             }
             let time = |index: u32| self.times[index as usize] as i128;
             let spans = kind.found.iter();
-            for row in lanes(spans.map(|(first, last)| (time(*first), time(*last)))) {
+            for row in lanes(spans.map(|(first, last, _)| (time(*first), time(*last)))) {
                 columns.write_all(&row.to_le_bytes())?;
             }
         }

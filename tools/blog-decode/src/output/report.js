@@ -76,6 +76,7 @@ async function load() {
 		return found;
 	};
 	times = column(Float64Array, n);
+	for (const kind of about.spans) kind.lengths = column(Float64Array, kind.count);
 	ends = column(Uint32Array, n);
 	for (const kind of about.spans) {
 		kind.pairs = column(Uint32Array, 2 * kind.count);
@@ -102,7 +103,9 @@ async function load() {
 }
 
 const endsOf = (kind, k) => [kind.pairs[2 * k], kind.pairs[2 * k + 1]];
-const lengthOf = (kind, k) => times[kind.pairs[2 * k + 1]] - times[kind.pairs[2 * k]];
+// A bar is as long as the time from its first to its last record; a sleep of the machine is none of
+// its length.
+const lengthOf = (kind, k) => kind.lengths[k];
 
 // How long spans are, and how many rows they need.
 function prepareSpans(kind) {
