@@ -7,7 +7,10 @@
 //! if there are several, their order and their distances are those of real time, by the calibration
 //! of each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use crate::{
     blogfmt::bytes::hex,
@@ -28,7 +31,7 @@ pub struct Boot {
     /// What it is called among others: the machine, and which of its boots if there are several.
     pub name: String,
     /// Converts the clock of its rings, by all files that are of it.
-    pub calibration: Calibration,
+    pub calibration: Arc<Calibration>,
     /// Whether there are others.
     pub is_one_of_several: bool,
     /// Whether there are others of the same machine.
@@ -58,7 +61,7 @@ impl Boot {
             id: Some("b007".into()),
             host: host.into(),
             name: host.into(),
-            calibration,
+            calibration: calibration.into(),
             is_one_of_several: false,
             is_one_of_host: false,
             end: 0,
@@ -68,7 +71,7 @@ impl Boot {
     /// The same boot for a log with another clock.
     pub fn of_log(&self, clock: LogClock) -> Self {
         Self {
-            calibration: self.calibration.of_log(clock),
+            calibration: self.calibration.of_log(clock).into(),
             ..self.clone()
         }
     }
@@ -78,7 +81,7 @@ impl Boot {
         Self {
             index: usize::MAX,
             id: None,
-            calibration: Calibration::new(None, &[]),
+            calibration: Calibration::new(None, &[]).into(),
             name: format!("{}/unknown", self.host),
             is_one_of_host: true,
             ..self.clone()
@@ -105,7 +108,7 @@ fn host<'a>(files: &[&'a Snapshot]) -> &'a str {
 }
 
 fn taken(file: &Snapshot) -> Option<u64> {
-    file.pairs.iter().map(|p| p.boot).max()
+    file.last_pair().map(|p| p.boot)
 }
 
 /// The boot of each file.
@@ -116,14 +119,18 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
     for (file, &index) in files.iter().zip(&same) {
         members.entry(index).or_default().push(file);
     }
+    // What takes long, or memory, is done once for each boot, whatever the number of its files.
+    let of_each = members.iter().map(|(&index, all)| {
+        let calibration = Arc::new(calibration(all));
+        (index, (host(all), calibration))
+    });
+    let known: HashMap<_, _> = of_each.collect();
     let mut hosts = HashMap::<&str, usize>::new();
-    let mut latest = HashMap::new();
-    for (&index, all) in &members {
-        *hosts.entry(host(all)).or_default() += 1;
-        latest.insert(index, calibration(all));
+    for (host, _) in known.values() {
+        *hosts.entry(host).or_default() += 1;
     }
-    let ends = latest.values().filter_map(|c| {
-        let pair = c.taken()?;
+    let ends = known.values().filter_map(|(_, calibration)| {
+        let pair = calibration.taken()?;
         Some(if is_one_of_several {
             pair.real
         } else {
@@ -132,7 +139,8 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
     });
     let end = ends.max().unwrap_or(0).into();
     let boot = |&index: &usize| {
-        let host = host(&members[&index]).to_owned();
+        let (host, calibration) = &known[&index];
+        let host = (*host).to_owned();
         let is_one_of_host = hosts.get(host.as_str()).is_some_and(|n| *n > 1);
         // Machines that have it in common get different numbers.
         let copy = match files[index].copy {
@@ -150,7 +158,7 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
             id: id.map(|id| id + &copy),
             host,
             name,
-            calibration: latest[&index].clone(),
+            calibration: calibration.clone(),
             is_one_of_several,
             is_one_of_host,
             end,
@@ -195,11 +203,9 @@ impl BootPattern {
     /// The indices of the boots that it is, of all machines; the error says which ones there are.
     pub fn find(&self, boots: &[Boot]) -> Result<Vec<usize>, Error> {
         let mut hosts: BTreeMap<&str, Vec<&Boot>> = BTreeMap::new();
-        for boot in boots {
-            let of = hosts.entry(&boot.host).or_default();
-            if of.iter().all(|known| known.index != boot.index) {
-                of.push(boot);
-            }
+        let first = boots.iter().enumerate();
+        for (_, boot) in first.filter(|(file, boot)| *file == boot.index) {
+            hosts.entry(&boot.host).or_default().push(boot);
         }
         let taken = |b: &Boot| b.calibration.taken().map(|p| p.real);
         hosts

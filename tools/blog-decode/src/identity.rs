@@ -22,12 +22,11 @@ use crate::{
     record::{Item, Walk},
     snapshot::{
         run::{end_of, seq, Run},
-        text, PageRef, RingPages, Snapshot,
+        Namesakes, PageRef, RingPages, Snapshot,
     },
-    wire::file::ClockPair,
 };
 
-/// A ring is looked for in so many of the files before.
+/// Clocks and rings are compared with those of so many of the files before.
 const BACK: usize = 8;
 /// Real time that is off by as many ns, and by as much of the time between, has been set.
 const SET: i128 = 60_000_000_000;
@@ -65,8 +64,8 @@ pub(crate) fn tell_apart(files: &mut [Snapshot]) -> Vec<String> {
         of.sort_by_cached_key(|&i| {
             let file = &files[i];
             (
-                taken(file),
-                last_pair(file).map(|p| p.real),
+                file.taken(),
+                file.last_pair().map(|p| p.real),
                 file.host.clone(),
                 i,
             )
@@ -74,15 +73,6 @@ pub(crate) fn tell_apart(files: &mut [Snapshot]) -> Vec<String> {
         of_one_id(files, &of, &mut notes);
     }
     notes
-}
-
-/// When a file was taken.
-fn taken(file: &Snapshot) -> Option<u64> {
-    last_pair(file).map(|p| p.clock)
-}
-
-fn last_pair(file: &Snapshot) -> Option<&ClockPair> {
-    file.pairs.iter().max_by_key(|p| p.clock)
 }
 
 /// The log of a machine.
@@ -151,7 +141,7 @@ fn of_one_id(files: &mut [Snapshot], of: &[usize], notes: &mut Vec<String>) {
 
 /// The report on two files of a boot that disagree on real time.
 fn is_set(old: &Snapshot, new: &Snapshot) -> Option<String> {
-    let (a, b) = (last_pair(old)?, last_pair(new)?);
+    let (a, b) = (old.last_pair()?, new.last_pair()?);
     let passed = |a, b| i128::from(b) - i128::from(a);
     let boot = passed(a.boot, b.boot);
     let off = passed(a.real, b.real) - boot;
@@ -179,15 +169,12 @@ fn clocks_differ(a: &Snapshot, b: &Snapshot) -> bool {
 
 /// The rings of a file by component and id: (component, id, place in the file).
 fn rings(file: &Snapshot, components: &mut HashMap<(String, usize), u32>) -> Vec<(u32, u32, u32)> {
-    let mut known = HashMap::new();
+    let (mut known, namesakes) = (HashMap::new(), Namesakes::of(file));
     let mut all = Vec::with_capacity(file.rings.len());
     for (n, ring) in (0u32..).zip(&file.rings) {
         let component = *known.entry(ring.id.0).or_insert_with(|| {
             let name = file.component_name(ring.id.0);
-            let newer = file.components.values();
-            let newer = newer
-                .filter(|c| c.id > ring.id.0 && text(&c.name) == name)
-                .count();
+            let newer = namesakes.newer(&name, ring.id.0);
             let key = (name, newer);
             let next = components.len() as u32;
             *components.entry(key).or_insert(next)
@@ -216,8 +203,9 @@ fn compare(
 ) -> Result<Vec<(usize, u32)>, String> {
     let table = &tables[&i];
     let mut epochs = Vec::new();
-    let before = log.files.iter().map(|&file| &files[file]);
-    if let Some(a) = before.rev().find(|a| clocks_differ(a, &files[i])) {
+    let before = || log.files.iter().rev().take(BACK);
+    let mut known = before().map(|&file| &files[file]);
+    if let Some(a) = known.find(|a| clocks_differ(a, &files[i])) {
         return Err(format!(
             "{} and {}: of two machines with one boot id, as of a saved state that both were started \
              from: their clocks contradict each other",
@@ -234,8 +222,7 @@ fn compare(
     for own in table.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let id = (own[0].0, own[0].1);
         let new = of(i, own);
-        let before = log.files.iter().rev().take(BACK);
-        let before = before.map(|&file| (file, of(file, entries(&tables[&file], id))));
+        let before = before().map(|&file| (file, of(file, entries(&tables[&file], id))));
         let Some((file, old)) = before.into_iter().find(|(_, old)| !old.is_empty()) else {
             continue;
         };
@@ -292,7 +279,7 @@ fn relation(old: Of<'_>, new: Of<'_>) -> Relation {
     else {
         return Relation::Same;
     };
-    let is_later = |p: &PageRef| p.base >= a1.base.max(taken(old.0).unwrap_or(0));
+    let is_later = |p: &PageRef| p.base >= a1.base.max(old.0.taken().unwrap_or(0));
     if seq(&b0) > seq(&a1) {
         return match () {
             () if goes_on(old.0, &a1, &b0) => Relation::Same,
@@ -315,7 +302,7 @@ fn relation(old: Of<'_>, new: Of<'_>) -> Relation {
             return Relation::Same;
         }
     }
-    decide(&records(old.0, &pa), &records(new.0, &pb), taken(old.0))
+    decide(&records(old.0, &pa), &records(new.0, &pb), old.0.taken())
 }
 
 /// Whether a ring can have gone on from a page that a file has to one at a later place: neither its

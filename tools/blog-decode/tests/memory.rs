@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! How much memory a file needs: not more for a longer one, and so much for each ring.
+//! How much memory files need: not more for a longer one, so much for each ring, and so much for each
+//! file.
 //!
 //! Counts what is allocated, so the figures are the same on every machine.
 
@@ -11,7 +12,9 @@ mod heap;
 use std::{fs, path::Path};
 
 use blog_decode::{
+    blogfmt::source::Source,
     boot,
+    captures::Captures,
     decode::{Decoder, Filter},
     merge::{self, Stream},
     output::text::{Style, Text},
@@ -140,9 +143,73 @@ fn print(files: &[Snapshot], streams: &[Stream], records: u64) {
     assert_eq!(lines, records);
 }
 
+/// A snapshot of one boot, taken after so many seconds, with as many pairs of clocks as a kernel keeps
+/// and the rings of two tasks: one that goes on in all files and is called otherwise in each second
+/// one, and one that is in this file only.
+fn of_one_boot(n: u64) -> Snapshot {
+    const S: u64 = 1_000_000_000;
+    let mut b = Builder::new();
+    let pairs: Vec<_> = (n..n + 64).map(|at| [at * S; 4]).collect();
+    b.system(BOOT_ID).clock(1, &pairs).component(1, "disk");
+    let names = ["a", "b"];
+    for (id, seq) in [(1, n), (2 + n as u32, 0)] {
+        let mut ring = Ring::task(1, id, id as i32, names[n as usize % 2]);
+        ring.records = RECORDS * (seq + 1);
+        b.ring(&ring).page(&ring, &page(id, seq));
+    }
+    Snapshot::read(format!("{n}.snap"), Source::Memory(b.end())).unwrap()
+}
+
+/// A snapshot of so many components with a ring each.
+fn components(count: u32) -> Snapshot {
+    let mut b = Builder::new();
+    b.system(BOOT_ID);
+    for id in 1..=count {
+        b.component(id, &format!("disk{id}"));
+        let mut ring = Ring::task(id, 1, 1, "task");
+        ring.records = RECORDS;
+        b.ring(&ring).page(&ring, &page(1, 0));
+    }
+    Snapshot::read("snap".into(), Source::Memory(b.end())).unwrap()
+}
+
+/// Opens files as all commands do, and unites their rings.
+fn open_all(files: Vec<Snapshot>) {
+    let captures = Captures::new(files, &[], None);
+    assert_eq!(captures.notes, [""; 0]);
+    assert!(!captures.streams(&[]).is_empty());
+}
+
+/// Twice as many take at most twice as much memory, and as much work by what is allocated in all.
+fn is_linear(what: &str, files: impl Fn(u32) -> Vec<Snapshot>) {
+    let of = |count: u32| {
+        let (mut most, mut all) = (0, 0);
+        let made = files(count);
+        all += heap::all_of(|| most = heap::most_of(|| open_all(made)));
+        [most, all]
+    };
+    // What doesn't grow is in the first.
+    let [few, many, most] = [100, 400, 800].map(of);
+    for (unit, n) in [("bytes at a time", 0), ("bytes in all", 1)] {
+        let (few, many, most) = (few[n], many[n], most[n]);
+        println!("{what}: {few}, {many}, {most} {unit}");
+        // By 300 more, by 400 more: tables that double may do so in either.
+        assert!(
+            most - many <= 2 * (many - few),
+            "{what}: {few}, {many}, {most} {unit}"
+        );
+    }
+}
+
 /// One test, as allocations of others would count.
 #[test]
 fn memory_is_that_of_the_rings_and_not_of_their_length() {
+    is_linear("files of one boot", |count| {
+        (0..count).map(|n| of_one_boot(n.into())).collect()
+    });
+    is_linear("components of one file", |count| {
+        vec![components(10 * count)]
+    });
     /// Buffers may grow once more.
     const ROOM: usize = 4 << 10;
     let dir = tempfile::tempdir().unwrap();

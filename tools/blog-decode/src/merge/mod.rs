@@ -145,8 +145,9 @@ impl Stream {
 
     /// The name that its owner had at a clock, where files differ in it.
     fn name_at(&self, clock: u64) -> Option<[u8; COMM_LEN]> {
-        let known = self.names.iter().find(|(until, _)| clock <= *until);
-        known.or(self.names.last()).map(|(_, comm)| *comm)
+        let at = self.names.partition_point(|(until, _)| *until < clock);
+        let known = self.names.get(at).or(self.names.last());
+        known.map(|(_, comm)| *comm)
     }
 
     /// Number of a shared ring, for tasks that got none of their own.

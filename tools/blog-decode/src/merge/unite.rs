@@ -16,7 +16,7 @@ use crate::{
     error::Error,
     snapshot::{
         run::{end_of, follows, seq, Run},
-        text, PageRef, RingPages, Snapshot,
+        Namesakes, PageRef, RingPages, Snapshot,
     },
 };
 
@@ -29,15 +29,12 @@ type Key = (u32, u32, u32, (u8, u32, i32));
 struct Components(HashMap<(usize, Arc<str>, usize), u32>);
 
 impl Components {
-    /// The name and the number of a file's component.
-    fn of(&mut self, boot: usize, file: &Snapshot, id: u32) -> (Arc<str>, u32) {
-        let name: Arc<str> = file.component_name(id).into();
-        // A component that was made again is another one: the capture of a stream can have both.
-        let newer = file.components.values();
-        let newer = newer.filter(|c| c.id > id && *text(&c.name) == *name);
+    /// The number of a file's component. One that was made again is another one: the capture of a
+    /// stream can have both.
+    fn of(&mut self, boot: usize, name: &Arc<str>, newer: usize) -> u32 {
         let next = self.0.len() as u32;
-        let key = (boot, name.clone(), newer.count());
-        (name, *self.0.entry(key).or_insert(next))
+        let key = (boot, name.clone(), newer);
+        *self.0.entry(key).or_insert(next)
     }
 }
 
@@ -53,16 +50,23 @@ fn united(
     want: &impl Fn(&str) -> bool,
     components: &mut Components,
 ) -> (Vec<Stream>, HashMap<Key, u32>) {
-    let taken = |i: usize| files[i].pairs.iter().map(|p| p.clock).max();
+    let taken: Vec<_> = files.iter().map(Snapshot::taken).collect();
+    let taken = |i: usize| taken[i];
     let mut streams = Vec::<Stream>::new();
     let mut index = HashMap::new();
     let boots = boot::same(files);
     for (i, file) in files.iter().enumerate().filter(|(i, _)| of.contains(i)) {
-        let mut known = HashMap::new();
-        streams.reserve_exact(file.rings.len());
+        let (mut known, namesakes) = (HashMap::new(), Namesakes::of(file));
+        // A file alone may have a million; many files may each have a few that are new.
+        match streams.is_empty() {
+            true => streams.reserve_exact(file.rings.len()),
+            false => streams.reserve(file.rings.len()),
+        }
         for ring in &file.rings {
             let component = known.entry(ring.id.0).or_insert_with(|| {
-                let (name, number) = components.of(boots[i], file, ring.id.0);
+                let name: Arc<str> = file.component_name(ring.id.0).into();
+                let newer = namesakes.newer(&name, ring.id.0);
+                let number = components.of(boots[i], &name, newer);
                 want(&name).then_some((name, number))
             });
             let Some((name, number)) = component else {
@@ -124,7 +128,6 @@ impl Stream {
     fn unite(&mut self, i: usize, ring: &Arc<RingPages>, taken: impl Fn(usize) -> Option<u64>) {
         self.rename(i, ring, &taken);
         let runs = self.runs_mut();
-        runs.reserve_exact(ring.runs.len());
         runs.extend(ring.runs.iter().map(|run| (i, *run)));
         // The latest, not the largest: `clear` makes counts smaller.
         let is_later = self.ring().is_none() || taken(self.file) <= taken(i);
@@ -146,11 +149,17 @@ impl Stream {
             self.names.push(known);
         }
         self.names.push((taken(i).unwrap_or(0), new.comm));
-        self.names.sort_by_key(|(until, _)| *until);
     }
 
-    /// Puts its pages in order.
+    /// Puts its pages, and the names of its owner, in order.
     fn put_in_order(&mut self, files: &[Snapshot]) {
+        self.names.sort_by_key(|(until, _)| *until);
+        // Each name once, up to when it was last seen.
+        self.names.dedup_by(|later, name| {
+            let is_same = later.1 == name.1;
+            name.0 = if is_same { later.0 } else { name.0 };
+            is_same
+        });
         if self.run(1).is_some() {
             unite_runs(files, self.runs_mut());
         }

@@ -474,6 +474,16 @@ impl Snapshot {
         (id != [0; 16]).then_some(id)
     }
 
+    /// The latest of its pairs of clocks, which are in the order of the rings' clock.
+    pub(crate) fn last_pair(&self) -> Option<&ClockPair> {
+        self.pairs.last()
+    }
+
+    /// The rings' clock when it was taken.
+    pub(crate) fn taken(&self) -> Option<u64> {
+        self.last_pair().map(|pair| pair.clock)
+    }
+
     /// When a component was cleared: what is older is not shown. 0: never.
     pub(crate) fn cleared(&self, id: u32) -> u64 {
         self.components.get(&id).map_or(0, |c| c.cleared)
@@ -484,6 +494,28 @@ impl Snapshot {
         let name = self.components.get(&id);
         name.and_then(|c| component_name(&c.name))
             .unwrap_or_else(|| format!("component{id}"))
+    }
+}
+
+/// Components of a file that have a name in common, as one has that was made again.
+pub(crate) struct Namesakes(HashMap<String, Vec<u32>>);
+
+impl Namesakes {
+    pub(crate) fn of(file: &Snapshot) -> Self {
+        let mut ids = HashMap::<_, Vec<_>>::new();
+        for component in file.components.values() {
+            ids.entry(text(&component.name))
+                .or_default()
+                .push(component.id);
+        }
+        ids.values_mut().for_each(|ids| ids.sort_unstable());
+        Self(ids)
+    }
+
+    /// How many of this name were made after the one with this id: none if it is the last.
+    pub(crate) fn newer(&self, name: &str, id: u32) -> usize {
+        let newer = |ids: &Vec<u32>| ids.len() - ids.partition_point(|known| *known <= id);
+        self.0.get(name).map_or(0, newer)
     }
 }
 

@@ -8,9 +8,10 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// Bytes that are allocated, and the most that ever were.
+/// Bytes that are allocated, the most that ever were, and all that ever were, given back or not.
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
+static ALL: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
@@ -19,6 +20,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Relaxed) + layout.size();
         MOST.fetch_max(now, Relaxed);
+        ALL.fetch_add(layout.size(), Relaxed);
         // SAFETY: As the caller's.
         unsafe { System.alloc(layout) }
     }
@@ -39,4 +41,13 @@ pub(crate) fn most_of(work: impl FnOnce()) -> usize {
     MOST.store(before, Relaxed);
     work();
     MOST.load(Relaxed) - before
+}
+
+/// All bytes that `work` allocates. What it allocates again and again counts again and again, and so
+/// does what it copies to have more room.
+#[allow(dead_code)]
+pub(crate) fn all_of(work: impl FnOnce()) -> usize {
+    let before = ALL.load(Relaxed);
+    work();
+    ALL.load(Relaxed) - before
 }
