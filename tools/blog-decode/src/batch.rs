@@ -10,9 +10,9 @@ use std::{convert::Infallible, mem, thread};
 
 use crate::{
     boot::Boot,
-    decode::{Content, Decoder, Entry, Filter, Raw, Record, Sieve, Undecoded},
+    decode::{Content, Decoder, Entry, Filter, Missing, Raw, Record, Sieve, Undecoded},
     format::template::Slot,
-    merge::{Cause, Event, Stream, What},
+    merge::{Cause, Event, Span, Stream, What},
     queue::Queue,
     record::{Version, Writer},
     sidetable::SiteMap,
@@ -43,6 +43,7 @@ enum KeptWhat {
     Loss {
         cause: Cause,
         count: u64,
+        span: Span,
     },
 }
 
@@ -54,12 +55,13 @@ struct Batch<M> {
     made: M,
     undecoded: Undecoded,
     shown: u64,
+    missing: Missing,
 }
 
 impl<M> Batch<M> {
     fn push(&mut self, ring: usize, event: &Event<'_>) {
         let what = match event.what {
-            What::Loss { cause, count } => KeptWhat::Loss { cause, count },
+            What::Loss { cause, count, span } => KeptWhat::Loss { cause, count, span },
             What::Record {
                 site,
                 ordinal,
@@ -96,7 +98,7 @@ impl<M> Batch<M> {
             clock: kept.clock,
             writer: &self.writers[kept.writer],
             what: match kept.what {
-                KeptWhat::Loss { cause, count } => What::Loss { cause, count },
+                KeptWhat::Loss { cause, count, span } => What::Loss { cause, count, span },
                 KeptWhat::Record {
                     site,
                     ordinal,
@@ -145,6 +147,7 @@ impl<'a> Shared<'a> {
             batch.made = made;
             batch.undecoded = mem::take(&mut sieve.undecoded);
             batch.shown = mem::take(&mut sieve.shown);
+            batch.missing = mem::take(&mut sieve.missing);
             batch
         }
     }
@@ -212,7 +215,7 @@ impl Batch<Decoded> {
             let event = self.event(&self.events[of.event], shared.streams);
             let (stream, clock, writer) = (event.stream, event.clock, event.writer);
             let content = match event.what {
-                What::Loss { cause, count } => Content::Loss { cause, count },
+                What::Loss { cause, count, span } => Content::Loss { cause, count, span },
                 What::Record {
                     site: id,
                     ordinal,
@@ -295,6 +298,7 @@ impl<'a> Decoder<'a> {
             let mut finish = |batch: &mut Batch<W::Made>| {
                 sum.undecoded.append(&mem::take(&mut batch.undecoded));
                 sum.shown += mem::take(&mut batch.shown);
+                sum.missing.append(&mem::take(&mut batch.missing));
                 take(shared, batch)
             };
             loop {

@@ -255,6 +255,7 @@ impl Checked {
                     What::Loss {
                         cause: Cause::Told(cause),
                         count,
+                        ..
                     },
                 )) => {
                     if let Some(n) = shown.get_mut(usize::from(cause)) {

@@ -5,7 +5,10 @@
 //! [`Decoder::run`] is the library's main entry for programs that want decoded records; a
 //! [`Sieve`] does it event by event. It reuses its buffers: a record costs no allocation.
 
-use std::{collections::HashMap, io::Write};
+use std::{
+    collections::{BTreeMap, HashMap},
+    io::Write,
+};
 
 use crate::{
     boot::Boot,
@@ -13,7 +16,7 @@ use crate::{
     field::Subject,
     foreign::Log,
     format::template::{Slot, Template},
-    merge::{Cause, Counts, Event, Merge, Stream, What},
+    merge::{Cause, Counts, Event, Merge, Span, Stream, What},
     record::{Version, Writer},
     sidetable::{Found, SiteMap},
     snapshot::Snapshot,
@@ -47,6 +50,8 @@ pub enum Content<'a> {
         cause: Cause,
         /// How many.
         count: u64,
+        /// Between which clocks.
+        span: Span,
     },
     /// A line of another log, which is put between the records.
     Line {
@@ -198,13 +203,58 @@ impl Undecoded {
     }
 }
 
+/// How many records are missing, by cause.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing(BTreeMap<&'static str, u64>);
+
+impl Missing {
+    /// Adds some.
+    pub fn add(&mut self, cause: Cause, count: u64) {
+        self.add_named(cause.name(), count);
+    }
+
+    fn add_named(&mut self, cause: &'static str, count: u64) {
+        let sum = self.0.entry(cause).or_default();
+        *sum = sum.saturating_add(count);
+    }
+
+    /// Adds what another has counted.
+    pub fn append(&mut self, other: &Self) {
+        other
+            .0
+            .iter()
+            .for_each(|(cause, n)| self.add_named(cause, *n));
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// `5 no-page, 3 overwritten`.
+    pub fn by_cause(&self) -> String {
+        let causes: Vec<_> = self
+            .0
+            .iter()
+            .map(|(cause, n)| format!("{n} {cause}"))
+            .collect();
+        causes.join(", ")
+    }
+}
+
 /// What a run could not decode.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
+    /// Records that there are.
+    pub records: u64,
+    /// Those of them that passed the filter, and lines of other logs that did.
+    pub found: u64,
     /// Records that are damaged.
     pub damaged: u64,
     /// Records that weren't chosen for the reader that made the file: no problem.
     pub left_out: u64,
+    /// Records that are missing, and may be among those that the filter lets pass: no problem.
+    pub missing: Missing,
     /// Records that have no message.
     pub undecoded: Undecoded,
     /// What is wrong with other logs.
@@ -214,18 +264,16 @@ pub struct Outcome {
 impl Outcome {
     /// Whether there is any problem.
     pub fn any(&self) -> bool {
-        let left_out = self.left_out;
-        *self
-            != Self {
-                left_out,
-                ..Self::default()
-            }
+        self.damaged != 0 || self.undecoded.any() || !self.log_problems.is_empty()
     }
 
     /// Adds what another could not decode.
     pub fn append(&mut self, other: Self) {
+        self.records += other.records;
+        self.found += other.found;
         self.damaged = self.damaged.saturating_add(other.damaged);
         self.left_out = self.left_out.saturating_add(other.left_out);
+        self.missing.append(&other.missing);
         self.undecoded.append(&other.undecoded);
         self.log_problems.extend(other.log_problems);
     }
@@ -242,6 +290,10 @@ pub struct Sieve<'a> {
     pub undecoded: Undecoded,
     /// Records that passed the filter so far.
     pub shown: u64,
+    /// Lines of other logs that did.
+    lines: u64,
+    /// Losses that did.
+    pub missing: Missing,
 }
 
 impl<'a> Sieve<'a> {
@@ -254,6 +306,8 @@ impl<'a> Sieve<'a> {
             slots: Vec::new(),
             undecoded: Undecoded::default(),
             shown: 0,
+            lines: 0,
+            missing: Missing::default(),
         }
     }
 
@@ -282,14 +336,19 @@ impl<'a> Sieve<'a> {
                 ..
             } if !self.filter.with_left_out => Ok(()),
             // A loss has no text and no level to be filtered by.
-            What::Loss { cause, count } => show(&Entry {
-                stream,
-                boot,
-                clock,
-                writer,
-                content: Content::Loss { cause, count },
-                is_match: false,
-            }),
+            What::Loss { cause, count, span } => {
+                if cause != Cause::LeftOut {
+                    self.missing.add(cause, count);
+                }
+                show(&Entry {
+                    stream,
+                    boot,
+                    clock,
+                    writer,
+                    content: Content::Loss { cause, count, span },
+                    is_match: false,
+                })
+            }
             What::Record {
                 site: id,
                 ordinal,
@@ -383,6 +442,7 @@ impl<'a> Sieve<'a> {
         if !is_match && !self.filter.with_context {
             return Ok(());
         }
+        self.lines += u64::from(is_match);
         show(&Entry {
             stream: log.stream(),
             boot: log.boot(),
@@ -468,8 +528,11 @@ impl<'a> Decoder<'a> {
     pub fn outcome(&self) -> Outcome {
         let sum = |of: fn(&Counts) -> u64| self.counts().map(of).fold(0, u64::saturating_add);
         Outcome {
+            records: sum(|c| c.decoded),
+            found: self.sieve.shown + self.sieve.lines,
             damaged: sum(|c| c.damaged),
             left_out: sum(|c| c.left_out),
+            missing: self.sieve.missing.clone(),
             undecoded: self.undecoded().clone(),
             log_problems: self.logs.iter().flat_map(Log::problems).collect(),
         }

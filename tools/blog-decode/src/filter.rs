@@ -218,9 +218,35 @@ impl Filter {
             || boots.is_some()
     }
 
+    /// Whether anything matters, so that there may be records of which it chooses none.
+    pub fn chooses(&self) -> bool {
+        !self.components.is_empty() || self.is_by_record()
+    }
+
     /// By what is known of every event.
     pub fn wants_event(&self, event: &Event<'_>, boot: &Boot) -> bool {
-        self.wants_boot(boot) && self.wants_writer(event) && self.wants_time(event.clock, boot)
+        let is_in_time = match event.what {
+            What::Record { .. } => self.wants_time(event.clock, boot),
+            What::Loss { span, .. } => self.wants_span(span, boot),
+        };
+        is_in_time && self.wants_boot(boot) && self.wants_writer(event)
+    }
+
+    /// Whether it chooses by time.
+    pub fn is_by_time(&self) -> bool {
+        self.since.is_some() || self.until.is_some()
+    }
+
+    /// Whether something that was logged between two clocks may be wanted. Nothing was logged before
+    /// the boot, and nothing that a file knows of after the file was made.
+    pub fn wants_span(&self, (from, until): (u64, u64), boot: &Boot) -> bool {
+        let last = || {
+            let taken = boot.calibration.taken().map_or(until, |pair| pair.clock);
+            boot.axis(until.min(taken.max(from)))
+        };
+        let first = || boot.axis(from).max(Instant::Boot(0).on(boot));
+        self.since.is_none_or(|t| last() >= t.on(boot))
+            && self.until.is_none_or(|t| first() <= t.on(boot))
     }
 
     fn wants_boot(&self, boot: &Boot) -> bool {

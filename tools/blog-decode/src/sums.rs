@@ -245,9 +245,7 @@ impl Sums {
             });
             // What is missing at the end of a ring may have been logged at any time after, but for a
             // task that has ended.
-            let exit = stream
-                .ring()
-                .filter(|r| r.retired != 0 && r.exit_clock != 0);
+            let exit = stream.exit();
             // A clear reports no loss. Everything since then is there.
             let cleared = stream.cleared().filter(|_| ring.counts.overwritten != 0);
             stretch.is_cut |= cleared.is_some();
@@ -259,7 +257,7 @@ impl Sums {
             ring.complete_from = match (stretch.is_cut, stretch.is_lost, exit) {
                 (false, ..) => None,
                 (true, false, _) => ring.stretch_from.or(Some(i128::MAX)),
-                (true, true, Some(ring)) => Some(c.boot(ring.exit_clock)),
+                (true, true, Some(exit)) => Some(c.boot(exit)),
                 (true, true, None) => Some(i128::MAX),
             };
             ring.stretch = stretch;

@@ -175,6 +175,60 @@ fn asleep(rig: &Rig) -> Vec<u8> {
     b.end()
 }
 
+/// Files of one thread, each of which lacks records in another way: between 10 and 20 s, if no time
+/// is named here.
+fn losses(rig: &Rig) {
+    let page = |seq, first, seconds: &[u64]| {
+        let mut page = Page::new(1, seq, seconds[0] * S, first);
+        for at in seconds {
+            page.record(at * S, 1, (&(*at as u32), &1u64));
+        }
+        page
+    };
+    let ring = |records| {
+        let mut ring = Ring::task(1, 1, 42, "fio");
+        ring.records = records;
+        ring
+    };
+    let begin = || rig.disk(&[[0; 4], [400 * S; 4]]);
+    let write = |name: &str, ring: &Ring, pages: &[&Page]| {
+        let mut b = begin();
+        b.ring(ring);
+        for page in pages {
+            b.page(ring, page);
+        }
+        rig.write(name, b.end());
+    };
+    let (early, late) = (page(1, 0, &[9, 10]), page(3, 99, &[20, 21]));
+    // Up to 300 s, from 10 s on, and up to 50 s.
+    write("older", &ring(1003), &[&page(9, 1000, &[300, 301, 302])]);
+    let mut full = ring(2);
+    full.lost[5] = 7;
+    write("full", &full, &[&early]);
+    let mut ended = ring(3);
+    ended.exit_clock = 50 * S;
+    write("ended", &ended, &[]);
+    write("page", &ring(101), &[&early, &late]);
+    write("first", &ring(2), &[&early]);
+    write("second", &ring(101), &[&late]);
+    let mut told = page(1, 0, &[9, 10]);
+    told.lost(20 * S, 0, 4);
+    told.record(21 * S, 1, (&21u32, &1u64));
+    write("told", &ring(3), &[&told]);
+    let mut forgotten = ring(101);
+    (forgotten.lost[0], forgotten.told[0]) = (6, 6);
+    write("forgotten", &forgotten, &[&early, &late]);
+    let mut cut = page(1, 0, &[9, 10, 11]);
+    cut.bytes.pop();
+    write("cut", &ring(4), &[&cut, &page(3, 3, &[20])]);
+    let mut lag = Page::new(1, 3, 20 * S, 502);
+    lag.lost(20 * S, 4, 500);
+    lag.record(20 * S, 1, (&20u32, &1u64));
+    let mut b = begin();
+    b.ring(&ring(0)).page(&ring(0), &early).page(&ring(0), &lag);
+    rig.write("lag", as_stream(b.bytes));
+}
+
 /// For spans and counts.
 fn answers(rig: &Rig) {
     let one = ("one", BOOT_ID);
@@ -342,6 +396,7 @@ fn files(rig: &Rig) {
         p.record(0, 4, ());
     });
     rig.write("named", named);
+    rig.write("empty", rig.disk(&CLOCK).end());
     for (name, lost) in [("lost", i64::MAX as u64), ("lost-more", 1 << 63)] {
         let lost = one_ring(&mut rig.disk(&CLOCK), "fio", |p| {
             p.lost(1000, 0, lost);
@@ -376,6 +431,7 @@ fn files(rig: &Rig) {
     }
     rig.write("asleep", asleep(rig));
     answers(rig);
+    losses(rig);
     rig.write("gaps", gaps(rig));
     debugfs(rig);
 }

@@ -54,7 +54,7 @@ pub fn console(args: &Console) -> Result<u8, Failed> {
     }
     let input = Input::new(files, &args.tables, status);
     let session = Session::new(input, filter, &args.filters, false)?;
-    show::print_all(&session, &args.output, args.filters.looks_for())
+    show::print_all(session, &args.output)
 }
 
 /// An event of a text as a file.

@@ -15,7 +15,7 @@ use super::{
     input::Input,
     new,
     poll::Signals,
-    session::Session,
+    session::{End, Session},
     spans::{notes, problems, NONE},
     Failed, OK, PARTIAL,
 };
@@ -84,7 +84,10 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
         Err(e) if e == new::CLOSED => return Ok(session.input.status),
         Err(e) => return Err(e.into()),
     }
-    let mut status = session.end(&decoder.outcome());
+    let End {
+        mut status,
+        is_empty,
+    } = session.end(&decoder.outcome());
     for (n, what) in [
         (
             odd.left_out,
@@ -100,16 +103,17 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
             status = status.max(PARTIAL);
         }
     }
-    Ok(status.max(tell_unpaired(odd.spans)))
+    Ok(status.max(tell_unpaired(odd.spans, is_empty)))
 }
 
-/// Says what of spans has no other half; the answer is the exit status.
-fn tell_unpaired(kinds: Vec<Found>) -> u8 {
+/// Says what of spans has no other half; the answer is the exit status. `is_empty`: there are no
+/// records.
+fn tell_unpaired(kinds: Vec<Found>, is_empty: bool) -> u8 {
     let mut status = OK;
     for kind in kinds {
         let unpaired = kind.unpaired;
         let mut problems = problems(&unpaired);
-        problems.extend((kind.spans == 0).then(|| NONE.into()));
+        problems.extend((kind.spans == 0 && !is_empty).then(|| NONE.into()));
         if !problems.is_empty() {
             status = PARTIAL;
         }

@@ -54,7 +54,7 @@ pub fn count(args: &Stats) -> Result<u8, Failed> {
         };
         Counts::new(how, threads)
     };
-    let (all, status) = session.run_apart("counting", start, Counts::entry)?;
+    let (all, end) = session.run_apart("counting", start, Counts::entry)?;
     let counts = all.into_iter().try_fold(start(1), Counts::with);
     let counts = counts.map_err(|e| e.to_string())?;
     let sites = input.sites();
@@ -79,7 +79,7 @@ pub fn count(args: &Stats) -> Result<u8, Failed> {
     };
     let mut rows = counts.rows().map_err(|e| e.to_string())?;
     print_each(|out| answer.more(&mut rows, out))?;
-    Ok(status)
+    Ok(end.status)
 }
 
 /// As many bytes are printed at a time.

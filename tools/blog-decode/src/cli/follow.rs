@@ -3,7 +3,6 @@
 //! `follow`: records to standard output as they come.
 
 use std::{
-    collections::BTreeMap,
     io,
     path::Path,
     time::{Duration, Instant as Now},
@@ -22,11 +21,10 @@ use super::{
 use crate::{
     accounts::damage_text,
     captures::beside,
-    decode::{Entry, Sieve},
+    decode::{Entry, Missing, Sieve},
     filter::{is_component, Instant},
     live::Live,
     merge::{Cause, What},
-    output::json::loss_name,
     sidetable::{SiteMap, Tables},
     snapshot::Snapshot,
 };
@@ -97,7 +95,7 @@ pub fn follow(args: &Follow) -> Result<u8, Failed> {
         sieve: Sieve::new(&filter),
         sites: Sites::new(source.inputs.len(), &args.tables),
         records: 0,
-        lost: BTreeMap::new(),
+        lost: Missing::default(),
         start: Now::now(),
         late: Duration::ZERO,
         told_late: None,
@@ -111,7 +109,7 @@ pub fn follow(args: &Follow) -> Result<u8, Failed> {
     }
     drop(out);
     let mut status = run.end(&source);
-    if args.filters.looks_for() && run.sieve.shown == 0 {
+    if filter.chooses() && run.sieve.shown == 0 {
         status = status.max(PARTIAL);
     }
     Ok(status)
@@ -229,7 +227,7 @@ struct Run<'a> {
     sieve: Sieve<'a>,
     sites: Sites<'a>,
     records: u64,
-    lost: BTreeMap<&'static str, u64>,
+    lost: Missing,
     start: Now,
     /// The most that it was late.
     late: Duration,
@@ -280,10 +278,7 @@ impl Run<'_> {
                     cause: Cause::Overwritten | Cause::LeftOut,
                     ..
                 } => {}
-                What::Loss { cause, count } => {
-                    let sum = self.lost.entry(loss_name(cause)).or_default();
-                    *sum = sum.saturating_add(count);
-                }
+                What::Loss { cause, count, .. } => self.lost.add(cause, count),
             }
             let file = event.stream.file;
             last = Some((file, event.clock));
@@ -334,8 +329,7 @@ impl Run<'_> {
         if self.lost.is_empty() {
             text.push_str("none lost");
         } else {
-            let lost: Vec<_> = self.lost.iter().map(|(k, n)| format!("{n} {k}")).collect();
-            text.push_str(&format!("lost: {}", lost.join(", ")));
+            text.push_str(&format!("lost: {}", self.lost.by_cause()));
         }
         if !self.late.is_zero() {
             let late = self.late.as_secs_f64();

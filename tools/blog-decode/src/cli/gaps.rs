@@ -12,8 +12,8 @@ use super::{
     complain,
     print::{has_color, Printer},
     print_all,
-    session::Session,
-    Failed,
+    session::{End, Session},
+    Failed, PARTIAL,
 };
 use crate::{
     blogfmt::bytes::until_nul,
@@ -34,14 +34,18 @@ pub fn gaps(args: &Gaps) -> Result<u8, Failed> {
     let least = args.longer.unwrap_or(Duration::ZERO).as_nanos();
     let least = i128::try_from(least).unwrap_or(i128::MAX);
     let mut gaps = gaps::Gaps::new(args.number, least);
-    let status = session.run("decoding", |entry| {
+    let End {
+        mut status,
+        is_empty,
+    } = session.run("decoding", |entry| {
         gaps.entry(entry);
         Ok(())
     })?;
     let gaps = gaps.largest();
     let lines = session.lines(gaps.iter().flat_map(|gap| gap.records), &mut printer);
-    if gaps.is_empty() {
+    if gaps.is_empty() && !is_empty {
         complain("there is no such gap");
+        status = status.max(PARTIAL);
     }
     let color = has_color(&args.look);
     print_all(|out| {

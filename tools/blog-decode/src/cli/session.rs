@@ -14,8 +14,10 @@ use super::{
 };
 use crate::{
     batch::Work,
+    boot::Boot,
+    calendar::push_local,
     decode::{Decoder, Entry, Outcome},
-    filter::Filter,
+    filter::{Filter, Instant},
     merge::{self, Stream},
     output::text::Line,
     queue::Queue,
@@ -31,6 +33,17 @@ pub struct Session {
     pub streams: Vec<Stream>,
     /// Threads that decode.
     pub threads: usize,
+    /// The answer has no lines for losses, so that standard error must have one.
+    pub tells_losses: bool,
+}
+
+/// How a run has ended.
+#[derive(Clone, Copy)]
+pub struct End {
+    /// The exit status.
+    pub status: u8,
+    /// No record was wanted. That is told.
+    pub is_empty: bool,
 }
 
 impl Session {
@@ -61,6 +74,7 @@ impl Session {
         let streams = input.streams(&filter.components);
         Ok(Self {
             input,
+            tells_losses: true,
             filter,
             threads: threads(merge::records(&streams)),
             streams,
@@ -78,12 +92,12 @@ impl Session {
             .with_tick(move |done| progress.at(done, all))
     }
 
-    /// Goes through all entries; the answer is the exit status. An error is one of `each`.
+    /// Goes through all entries. An error is one of `each`.
     pub fn run(
         &self,
         doing: &'static str,
         each: impl FnMut(&Entry<'_>) -> io::Result<()>,
-    ) -> Result<u8, Failed> {
+    ) -> Result<End, Failed> {
         let mut decoder = self.decoder(doing, false);
         decoder.run(each).map_err(|e| e.to_string())?;
         Ok(self.end(&decoder.outcome()))
@@ -95,7 +109,7 @@ impl Session {
         doing: &'static str,
         work: impl Fn() -> W,
         take: impl FnMut(&mut W::Made) -> io::Result<()>,
-    ) -> Result<u8, Failed> {
+    ) -> Result<End, Failed> {
         let mut decoder = self.decoder(doing, false);
         let done = decoder.run_by(self.threads, work, take);
         done.map_err(|e| e.to_string())?;
@@ -131,13 +145,13 @@ impl Session {
 
     /// Goes through all entries by several threads, each of which has some of the rings: for answers to
     /// which the order of rings is of no matter. `start` makes what one of so many threads shows its
-    /// entries to. The answer is all of these, and the exit status. An error is one of `each`.
+    /// entries to. The answer is all of these, and how it ended. An error is one of `each`.
     pub fn run_apart<T: Send>(
         &self,
         doing: &'static str,
         start: impl Fn(usize) -> T + Sync,
         each: impl Fn(&mut T, &Entry<'_>) -> io::Result<()> + Sync,
-    ) -> Result<(Vec<T>, u8), Failed> {
+    ) -> Result<(Vec<T>, End), Failed> {
         let parts = parts(&self.streams, self.threads);
         let (count, input, filter) = (parts.len(), &*self.input, &self.filter);
         let (files, boots, maps) = (&input.files, &input.boots, &input.maps);
@@ -174,11 +188,69 @@ impl Session {
         Ok((all, self.end(&outcome)))
     }
 
-    /// Says what is missing; the answer is the exit status.
-    pub fn end(&self, outcome: &Outcome) -> u8 {
+    /// Says what is missing.
+    pub fn end(&self, outcome: &Outcome) -> End {
         let tables = &self.input.tables;
-        self.input.status().max(tell(outcome, &tables.searched))
+        let mut status = self.input.status().max(tell(outcome, &tables.searched));
+        let is_empty = self.filter.chooses() && outcome.found == 0;
+        if is_empty {
+            // Those of other components, and those that are not new, are records, too.
+            let records = match outcome.records {
+                n if n != 0 && self.filter.components.is_empty() => n,
+                _ => merge::records(&self.input.captures.streams(&[])),
+            };
+            tell_none(records, "record", &self.hint().unwrap_or_default());
+            status = status.max(PARTIAL);
+        }
+        if self.tells_losses && self.filter.is_by_record() && !outcome.missing.is_empty() {
+            complain(&format!(
+                "records that may match are missing: {}",
+                outcome.missing.by_cause()
+            ));
+        }
+        End { status, is_empty }
     }
+
+    /// Why there may be no record, if the user has meant another time.
+    fn hint(&self) -> Option<String> {
+        let since = self.filter.since?;
+        let boots = &self.input.boots;
+        let is_late = |b: &Boot| b.calibration.is_known() && since.on(b) > b.end;
+        let boot = boots.first().filter(|_| boots.iter().all(is_late))?;
+        let mut end = Vec::new();
+        match boot.is_one_of_several || matches!(since, Instant::Real(_)) {
+            true => {
+                let real = boot.calibration.taken()?.real;
+                end.extend_from_slice(b"at ");
+                push_local(&mut end, real.into(), false);
+            }
+            false => end.extend(format!("{} s after boot", boot.end / 1_000_000_000).into_bytes()),
+        }
+        let end = String::from_utf8_lossy(&end);
+        let back = match since {
+            Instant::Boot(_) => "; with a - in front it counts back from there",
+            _ => "",
+        };
+        Some(format!(": the log ends {end}, before --since{back}"))
+    }
+}
+
+/// Says that none of so many is wanted.
+pub fn tell_none(all: u64, what: &str, why: &str) {
+    let verb = if all == 1 { " matches" } else { "s match" };
+    complain(&format!("0 of {} {what}{verb}{why}", grouped(all)));
+}
+
+/// A number whose digits are in groups: `1,279`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let groups: Vec<_> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(String::from_utf8_lossy)
+        .collect();
+    groups.join(",")
 }
 
 /// With fewer records, other threads aren't worth it; with more threads, those that decode would

@@ -13,7 +13,7 @@ use super::{
     input::Input,
     print::{Ends, Out},
     session::Session,
-    Failed, OK, PARTIAL,
+    Failed, OK,
 };
 use crate::{accounts::Accounts, boot, foreign::Log, merge, vmcore};
 
@@ -34,9 +34,8 @@ pub fn show(args: &Show) -> Result<u8, Failed> {
             reverse: args.reverse,
         },
         count: args.count,
-        looks_for: args.filters.looks_for(),
     };
-    print(&session, logs, &how)
+    print(session, logs, &how)
 }
 
 /// Prints what is new.
@@ -79,18 +78,17 @@ pub fn diff(args: &Diff) -> Result<u8, Failed> {
     }
     let wanted = |name: &str| session.filter.wants_component(name);
     session.streams = merge::newer(&input.files, old, wanted)?;
-    print_all(&session, &args.output, args.filters.looks_for())
+    print_all(session, &args.output)
 }
 
-/// Prints all records. `looks_for`: that there is none is worth an exit status.
-pub fn print_all(session: &Session, output: &Output, looks_for: bool) -> Result<u8, Failed> {
+/// Prints all records.
+pub fn print_all(session: Session, output: &Output) -> Result<u8, Failed> {
     let how = How {
         output,
         context: (0, 0),
         with_stats: false,
         ends: Ends::default(),
         count: false,
-        looks_for,
     };
     print(session, Vec::new(), &how)
 }
@@ -104,11 +102,11 @@ struct How<'a> {
     ends: Ends,
     /// Only how many there are.
     count: bool,
-    /// That there is none is worth an exit status.
-    looks_for: bool,
 }
 
-fn print(session: &Session, logs: Vec<Log>, how: &How<'_>) -> Result<u8, Failed> {
+fn print(mut session: Session, logs: Vec<Log>, how: &How<'_>) -> Result<u8, Failed> {
+    session.tells_losses = how.count || !how.output.has_losses();
+    let session = &session;
     let (input, boots) = (&session.input, &session.input.boots);
     if let Some(columns) = &how.output.columns {
         input.tell_unknown("--columns", columns.fields());
@@ -151,10 +149,7 @@ fn print(session: &Session, logs: Vec<Log>, how: &How<'_>) -> Result<u8, Failed>
         Err(e) => return Err(format!("standard output: {e}").into()),
     }
     drop(out);
-    let mut status = session.end(&decoder.outcome());
-    if how.looks_for && matches == 0 {
-        status = status.max(PARTIAL);
-    }
+    let status = session.end(&decoder.outcome()).status;
     if how.with_stats {
         let stats = Accounts {
             files: &input.files,

@@ -9,6 +9,7 @@ use super::{
     complain, extract,
     input::Input,
     print_all,
+    session::tell_none,
     stats::{describe, site_json},
     Failed, FAILED, OK, PARTIAL,
 };
@@ -56,7 +57,7 @@ pub fn sites(args: &Sites) -> Result<u8, Failed> {
     if snapshots.is_empty() && images.is_empty() {
         return Ok(FAILED);
     }
-    let mut list = Vec::new();
+    let (mut list, mut all, mut listed) = (Vec::new(), 0, 0);
     let mut row = |id: u32, found: Found<'_>, records: Option<u64>| {
         let format = found.site.map_or("", |s| s.format.as_str());
         let wanted = filter.wants_site(id, Some(&found))
@@ -65,6 +66,8 @@ pub fn sites(args: &Sites) -> Result<u8, Failed> {
                 .as_ref()
                 .is_none_or(|g| g.is_match(format.as_bytes()))
             && (!args.used || records.is_some_and(|n| n > 0));
+        all += 1;
+        listed += u64::from(wanted);
         if wanted && args.json {
             let mut o = Object::new(&mut list);
             o.text("type", "site");
@@ -121,6 +124,10 @@ pub fn sites(args: &Sites) -> Result<u8, Failed> {
         out.append(&mut list);
         Ok(())
     })?;
+    if listed == 0 && all != 0 {
+        tell_none(all, "call site", "");
+        status = status.max(PARTIAL);
+    }
     Ok(status)
 }
 

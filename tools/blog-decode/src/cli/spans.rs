@@ -12,7 +12,7 @@ use super::{
     count::Fields,
     print::{has_color, Printer},
     print_each,
-    session::Session,
+    session::{End, Session},
     Failed, PARTIAL,
 };
 use crate::{
@@ -64,7 +64,10 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
     let (mut all, mut slowest) = (Quantiles::default(), Slowest::new(args.number));
     let mut entries = 0;
     let look = || Look(&pair);
-    let mut status = session.run_by("decoding", look, |made: &mut Looked| {
+    let End {
+        mut status,
+        is_empty,
+    } = session.run_by("decoding", look, |made: &mut Looked| {
         for (number, seen) in made.seen.drain(..) {
             let number = entries + number;
             let Some(span) = spans.add(seen, || number) else {
@@ -87,7 +90,7 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
     let ends = slowest.iter().flat_map(|(span, end)| [span.line, *end]);
     let lines = session.lines(ends, &mut printer);
     let unpaired = spans.unpaired();
-    if all.count() == 0 {
+    if all.count() == 0 && !is_empty {
         complain(NONE);
         status = status.max(PARTIAL);
     }

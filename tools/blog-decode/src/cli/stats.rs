@@ -12,7 +12,7 @@ use super::{
     input::Input,
     print_all,
     progress::{Progress, Unit},
-    session::tell_left_out,
+    session::{tell_left_out, tell_none},
     Failed, PARTIAL,
 };
 use crate::{
@@ -63,11 +63,16 @@ pub fn stats(args: &Stats) -> Result<u8, Failed> {
     })?;
     let left_out = sums.rings.iter().map(|r| r.counts.left_out);
     tell_left_out(left_out.fold(0, u64::saturating_add));
+    let mut status = input.status();
+    if !args.filters.components().is_empty() && sums.rings.iter().all(|r| r.sum.records == 0) {
+        tell_none(merge::records(&input.captures.streams(&[])), "record", "");
+        status = status.max(PARTIAL);
+    }
     if sums.rings.iter().any(|r| r.counts.damaged != 0) {
         complain("some records are damaged");
-        return Ok(input.status().max(PARTIAL));
+        status = status.max(PARTIAL);
     }
-    Ok(input.status())
+    Ok(status)
 }
 
 /// A call site with its records.

@@ -9,8 +9,8 @@ use super::{
     input::Input,
     print::{has_color, Printer},
     print_all,
-    session::tell,
-    Failed,
+    session::{tell, tell_none},
+    Failed, PARTIAL,
 };
 use crate::{
     blogfmt::bytes::until_nul,
@@ -41,20 +41,32 @@ pub fn tasks(args: &Tasks) -> Result<u8, Failed> {
     let streams = input.streams(&args.component);
     let how = (input.boots.as_slice(), input.maps.as_slice());
     let histories = collect(file, streams, how, &wanted, |entry| printer.kept(entry));
-    let status = tell(&histories.outcome, &input.tables.searched);
+    let mut status = tell(&histories.outcome, &input.tables.searched);
     let page = Page {
         file: &file[0],
         calibration: &input.boots[0].calibration,
         histories: &histories,
         color: has_color(&args.look),
     };
+    let is_empty = histories.tasks.is_empty();
+    let chooses = args.blocked || args.running || !args.pid.is_empty();
     print_all(|out| {
         match args.look.json {
             true => page.json(out),
-            false => page.text(args, &mut printer, out),
+            false => page.text(&mut printer, out),
+        }
+        if is_empty && !chooses && !args.all && !args.look.json {
+            put(
+                out,
+                format_args!("none of them is running or blocked; --all shows them\n"),
+            );
         }
         Ok(())
     })?;
+    if is_empty && chooses {
+        tell_none(page.all() as u64, "task", "");
+        status = status.max(PARTIAL);
+    }
     Ok(input.status().max(status))
 }
 
@@ -95,7 +107,12 @@ impl Page<'_> {
         self.histories.states.get(&state).copied().unwrap_or(0)
     }
 
-    fn text(&self, args: &Tasks, printer: &mut Printer<'_>, out: &mut Vec<u8>) {
+    /// How many tasks there are, asked for or not.
+    fn all(&self) -> usize {
+        self.histories.states.values().sum()
+    }
+
+    fn text(&self, printer: &mut Printer<'_>, out: &mut Vec<u8>) {
         let (c, now) = (self.calibration, self.histories.now);
         let start = out.len();
         if let Some(system) = &self.file.system {
@@ -114,7 +131,7 @@ impl Page<'_> {
             .filter(|state| self.count(*state) != 0)
             .map(|state| format!("{} {}", self.count(state), state.name()))
             .collect();
-        let all: usize = self.histories.states.values().sum();
+        let all = self.all();
         let tasks = if all == 1 { "task" } else { "tasks" };
         put(out, format_args!(": {all} {tasks} with records"));
         if all != 0 {
@@ -125,15 +142,6 @@ impl Page<'_> {
         for history in &self.histories.tasks {
             out.push(b'\n');
             self.task(history, printer, out);
-        }
-        if self.histories.tasks.is_empty() {
-            let what = match (args.pid.as_slice(), args.blocked, args.running) {
-                ([], true, false) => "none of them is blocked",
-                ([], false, true) => "none of them is running",
-                ([], ..) => "none of them is running or blocked; --all shows them",
-                _ => "there is no such task",
-            };
-            put(out, format_args!("{what}\n"));
         }
     }
 

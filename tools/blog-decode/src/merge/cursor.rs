@@ -4,7 +4,9 @@
 //!
 //! A [`Cursor`] can stop if there are no more pages, and go on when more have come.
 
-use super::{Cause, Counts, Event, Place, Stream, What, LAG};
+use std::{iter, mem};
+
+use super::{Cause, Counts, Event, Place, Span, Stream, What, LAG};
 use crate::{
     record::{Item, Version, Walk, Writer},
     snapshot::{
@@ -33,7 +35,7 @@ enum Next {
         at: usize,
         len: usize,
     },
-    Loss(Cause, u64),
+    Loss(Cause, u64, Span),
 }
 
 /// Goes through one ring. It holds one page in memory.
@@ -51,9 +53,10 @@ pub(crate) struct Cursor {
     expected: u64,
     /// Whether a gap between pages, or before the first, was met.
     has_gap: bool,
-    /// Losses, by cause, that records reported which are in no page any more. They come with the
-    /// first gap.
+    /// Losses, by cause, that records reported which are in no page any more, and between which
+    /// clocks. They come with the first gap.
     forgotten: Vec<(u8, u64)>,
+    forgotten_in: Span,
     /// Losses that no record reports: 0 is what is missing at the end, then by cause.
     untold: usize,
     /// What the ring's last task record says, or who it belongs to.
@@ -64,6 +67,8 @@ pub(crate) struct Cursor {
     /// reader, at the start of the page, tell of.
     lag: u64,
     clock: u64,
+    /// The clock of the last record or in-band loss: what is missing next came after it.
+    after: u64,
     order: u64,
     current: Option<Current>,
     /// What came out of it.
@@ -82,11 +87,13 @@ impl Cursor {
             expected: stream.from,
             has_gap: false,
             forgotten: Vec::new(),
+            forgotten_in: (0, 0),
             untold: 0,
             writer: stream.writer(),
             had: 0,
             lag: 0,
             clock: stream.since,
+            after: stream.since,
             order: 0,
             current: None,
             counts: Counts::default(),
@@ -106,8 +113,11 @@ impl Cursor {
                 }
             }
             match current.what {
-                Next::Record { .. } => self.counts.decoded += 1,
-                Next::Loss(cause, n) => {
+                Next::Record { .. } => {
+                    self.after = current.clock;
+                    self.counts.decoded += 1;
+                }
+                Next::Loss(cause, n, _) => {
                     let counter = match cause {
                         Cause::Told(LAG) => &mut self.counts.lagged,
                         Cause::Told(_) => return,
@@ -158,7 +168,7 @@ impl Cursor {
                 _ => &self.writer,
             },
             what: match current.what {
-                Next::Loss(cause, count) => What::Loss { cause, count },
+                Next::Loss(cause, count, span) => What::Loss { cause, count, span },
                 Next::Record {
                     site,
                     ordinal,
@@ -177,7 +187,7 @@ impl Cursor {
     fn find_next(&mut self, stream: &Stream, files: &[Snapshot], ended: bool) -> Option<Current> {
         loop {
             if let Some((cause, count)) = self.forgotten.pop() {
-                return loss(self.clock, Cause::Told(cause), count);
+                return loss(self.clock, Cause::Told(cause), count, self.forgotten_in);
             }
             let found = match &mut self.walk {
                 Some(walk) => match walk.next(&self.page) {
@@ -186,7 +196,12 @@ impl Cursor {
                     Some(Item::Left(count)) => {
                         // Another file may have had some of them.
                         let new = walk.seen().saturating_sub(self.had).min(count);
-                        loss(self.clock, Cause::LeftOut, new)
+                        loss(
+                            self.clock,
+                            Cause::LeftOut,
+                            new,
+                            self.open_span(stream, files),
+                        )
                     }
                     Some(Item::Record { clock, .. }) if clock < stream.cleared => {
                         self.counts.overwritten += 1;
@@ -224,7 +239,8 @@ impl Cursor {
                             count = count.min(self.lag);
                             self.lag -= count;
                         }
-                        loss(clock, Cause::Told(cause), count)
+                        let after = mem::replace(&mut self.after, clock);
+                        loss(clock, Cause::Told(cause), count, (after, clock))
                     }
                     Some(Item::Writer(writer)) => {
                         match stream.shared() {
@@ -240,7 +256,10 @@ impl Cursor {
                     None => {
                         let missing = walk.missing();
                         self.walk = None;
-                        loss(self.clock, Cause::Damaged, missing)
+                        match missing {
+                            0 => None,
+                            n => loss(self.clock, Cause::Damaged, n, self.open_span(stream, files)),
+                        }
                     }
                 },
                 None if stream.run(self.place.run).is_some() => self.open_page(stream, files),
@@ -282,24 +301,46 @@ impl Cursor {
         }
         if gap > 0 && !self.has_gap {
             self.has_gap = true;
-            self.forgotten = Self::forgotten_losses(stream, files);
+            let (forgotten, until) = Self::forgotten_losses(stream, files);
+            self.forgotten = forgotten;
+            self.forgotten_in = (self.after, until.max(page.base));
         }
         let cause = if before.is_none() {
             Self::cause_at_start(stream, files)
         } else {
             Cause::Missing
         };
-        loss(page.base, cause, gap)
+        loss(page.base, cause, gap, (self.after, page.base))
     }
 
-    /// The losses that the ring has reported, minus those that its pages still report, by cause.
-    fn forgotten_losses(stream: &Stream, files: &[Snapshot]) -> Vec<(u8, u64)> {
+    /// Between which clocks that is which has no record after it so far: up to the next record, if
+    /// that is there.
+    fn open_span(&self, stream: &Stream, files: &[Snapshot]) -> Span {
+        let mut ahead = self.walk;
+        let next = iter::from_fn(|| ahead.as_mut()?.next(&self.page)).find_map(|item| match item {
+            Item::Record { clock, .. } => Some(clock),
+            _ => None,
+        });
+        let page = || Some(self.place.peek(stream, files)?.base);
+        let end = || stream.exit().unwrap_or(u64::MAX);
+        let until = next.or_else(page).unwrap_or_else(end);
+        (self.after, until.max(self.after))
+    }
+
+    /// The losses that the ring has reported, minus those that its pages still report, by cause; and
+    /// the clock after the last gap, in which some of them may be.
+    fn forgotten_losses(stream: &Stream, files: &[Snapshot]) -> (Vec<(u8, u64)>, u64) {
         let mut told = stream.ring().map_or([0; LOST_CAUSES], RingInfo::told);
         if told.iter().all(|n| *n == 0) {
-            return Vec::new();
+            return (Vec::new(), 0);
         }
         let (mut place, mut bytes) = (Place::default(), Vec::new());
+        let (mut expected, mut until) = (stream.from, 0);
         while let Some((file, page)) = place.next(stream, files, Some(&mut bytes)) {
+            if page.first > expected {
+                until = page.base;
+            }
+            expected = end_of(&page);
             let mut walk = Walk::new(&page.info(), bytes.len(), files[file].version);
             while let Some(item) = walk.next(&bytes) {
                 let is_old = page.first.saturating_add(walk.seen()) < stream.from;
@@ -311,7 +352,8 @@ impl Cursor {
             }
         }
         let causes = (0u8..LOST_CAUSES as u8).zip(told);
-        causes.filter(|(_, n)| *n > 0).rev().collect()
+        let left = causes.filter(|(_, n)| *n > 0).rev().collect();
+        (left, until)
     }
 
     /// Why records are missing before the first page that there is.
@@ -336,6 +378,7 @@ impl Cursor {
         let ring = stream.ring()?;
         let (lost, told) = (ring.lost(), ring.told());
         let has_pages = stream.run(0).is_some();
+        let span = self.open_span(stream, files);
         while self.untold <= LOST_CAUSES {
             let i = self.untold;
             self.untold += 1;
@@ -349,6 +392,7 @@ impl Cursor {
                         self.clock,
                         cause,
                         ring.records.saturating_sub(self.expected),
+                        span,
                     )
                 }
                 Some(cause) => {
@@ -361,6 +405,7 @@ impl Cursor {
                         self.clock,
                         Cause::Told(cause as u8),
                         lost[cause].saturating_sub(told),
+                        span,
                     )
                 }
             };
@@ -384,10 +429,10 @@ fn lag_at(mut walk: Walk, page: &[u8]) -> u64 {
     sum
 }
 
-fn loss(clock: u64, cause: Cause, count: u64) -> Option<Current> {
+fn loss(clock: u64, cause: Cause, count: u64, span: Span) -> Option<Current> {
     (count > 0).then_some(Current {
         clock,
-        what: Next::Loss(cause, count),
+        what: Next::Loss(cause, count, span),
     })
 }
 

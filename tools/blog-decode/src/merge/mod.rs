@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::{
     boot::Boot,
-    record::{Task, Version, Writer},
+    record::{cause_name, Task, Version, Writer},
     snapshot::{
         run::{Run, Steps},
         Losses, PageRef, RingInfo, RingPages, Snapshot,
@@ -143,6 +143,12 @@ impl Stream {
         })
     }
 
+    /// When its task ended, if it has.
+    pub(crate) fn exit(&self) -> Option<u64> {
+        let ring = self.ring()?;
+        (ring.retired != 0 && ring.exit_clock != 0).then_some(ring.exit_clock)
+    }
+
     /// The name that its owner had at a clock, where files differ in it.
     fn name_at(&self, clock: u64) -> Option<[u8; COMM_LEN]> {
         let at = self.names.partition_point(|(until, _)| *until < clock);
@@ -196,14 +202,11 @@ pub(crate) struct Thread {
 impl Thread {
     /// The owner of a ring.
     pub(crate) fn of(stream: &Stream) -> Self {
-        let ended = stream
-            .ring()
-            .filter(|r| r.retired != 0 && r.exit_clock != 0);
         Self {
             component: stream.component.clone(),
             ring: stream.id,
             epoch: stream.of.epoch,
-            exit: ended.map(|r| r.exit_clock),
+            exit: stream.exit(),
         }
     }
 
@@ -246,6 +249,15 @@ struct Place {
 }
 
 impl Place {
+    /// The next page.
+    fn peek(&self, stream: &Stream, files: &[Snapshot]) -> Option<PageRef> {
+        let (file, run) = stream.run(self.run)?;
+        match &self.steps {
+            None => Some(run.first),
+            Some(steps) => steps.clone().next(run, &files[file], None),
+        }
+    }
+
     /// Goes to the next page, and reads it if its bytes are wanted; the answer is its file, and what
     /// it is.
     fn next(
@@ -281,6 +293,19 @@ pub enum Cause {
     LeftOut,
 }
 
+impl Cause {
+    /// Its name in files for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Told(cause) => cause_name(cause),
+            Self::Overwritten => "overwritten",
+            Self::Missing => "missing",
+            Self::Damaged => "damaged",
+            Self::LeftOut => "left_out",
+        }
+    }
+}
+
 /// What happened.
 pub enum What<'a> {
     /// A record.
@@ -300,8 +325,13 @@ pub enum What<'a> {
         cause: Cause,
         /// How many.
         count: u64,
+        /// Between which clocks: those of the events before and after, as far as they are known.
+        span: Span,
     },
 }
+
+/// From one clock to another.
+pub type Span = (u64, u64);
 
 /// An event of a ring.
 pub struct Event<'a> {

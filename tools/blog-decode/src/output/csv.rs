@@ -85,7 +85,7 @@ pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
     match &entry.content {
         Content::Record(r) => field(r.message, out),
         Content::Line { message, .. } => field(message, out),
-        Content::Loss { cause, count } => {
+        Content::Loss { cause, count, .. } => {
             let mut text = Vec::new();
             loss(*cause, *count, &mut text);
             field(&text, out);

@@ -16,7 +16,6 @@ use std::{
     io::{self, Write},
 };
 
-use super::json::loss_name;
 use crate::{
     blogfmt::bytes::until_nul,
     decode::{Content, Entry, Record},
@@ -124,8 +123,8 @@ impl<W: Write> Ctf<W> {
                 self.string(r.message);
                 self.arguments(id as usize - 1, r);
             }
-            Content::Loss { cause, count } => {
-                self.string(loss_name(*cause).as_bytes());
+            Content::Loss { cause, count, .. } => {
+                self.string(cause.name().as_bytes());
                 self.packet.extend_from_slice(&count.to_le_bytes());
             }
             Content::Line { message, .. } => self.string(message),

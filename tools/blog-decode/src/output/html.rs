@@ -329,7 +329,7 @@ impl<W: Write> Html<W> {
                 escape_lines(&mut self.text, 0);
                 Some((entry.stream.file, 0, level.unwrap_or(0)))
             }
-            Content::Loss { cause, count } => {
+            Content::Loss { cause, count, .. } => {
                 self.lost = self.lost.saturating_add(*count);
                 loss(*cause, *count, &mut self.text);
                 None

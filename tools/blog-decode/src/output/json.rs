@@ -57,8 +57,8 @@ use crate::{
         value::{private, Value, View},
     },
     key::Tag,
-    merge::{Cause, Stream},
-    record::{cause_name, Task, Writer},
+    merge::Stream,
+    record::{Task, Writer},
     sidetable::{Prepared, Site},
 };
 
@@ -201,13 +201,13 @@ impl Json {
                 }));
                 record(r, self.with_raw, &mut Object::more(out));
             }
-            Content::Loss { cause, count } => {
+            Content::Loss { cause, count, .. } => {
                 out.extend_from_slice(b"{\"type\":\"lost\"");
                 self.times(entry, out);
                 let mut o = Object::more(out);
                 boot(entry.boot, &mut o);
                 ring(entry.stream, entry.writer, &mut o);
-                o.text("cause", loss_name(*cause));
+                o.text("cause", cause.name());
                 o.number("count", *count);
             }
             Content::Line { level, message } => {
@@ -304,17 +304,6 @@ fn prepare(s: &Site) -> Prepared {
     let arguments = names.iter().zip(&s.types).enumerate().map(argument);
     let arguments = arguments.collect();
     Prepared { site, arguments }
-}
-
-/// Name of a cause of loss.
-pub fn loss_name(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Told(cause) => cause_name(cause),
-        Cause::Overwritten => "overwritten",
-        Cause::Missing => "missing",
-        Cause::Damaged => "damaged",
-        Cause::LeftOut => "left_out",
-    }
 }
 
 /// Adds which boot of which machine it is of.

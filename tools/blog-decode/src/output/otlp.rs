@@ -15,12 +15,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    json::{loss_name, Object},
-    level_name,
-    text::loss,
-    Names,
-};
+use super::{json::Object, level_name, text::loss, Names};
 use crate::{
     batch::Work,
     blogfmt::bytes::until_nul,
@@ -288,7 +283,7 @@ fn record(
     let message = match &entry.content {
         Content::Record(r) => r.message,
         Content::Line { message, .. } => message,
-        Content::Loss { cause, count } => {
+        Content::Loss { cause, count, .. } => {
             loss(*cause, *count, text);
             &text[..]
         }
@@ -315,8 +310,8 @@ fn record(
     }
     match &entry.content {
         Content::Record(r) => of_site(r, &mut all, text),
-        Content::Loss { cause, count } => {
-            all.text("blog.lost.cause", loss_name(*cause).as_bytes());
+        Content::Loss { cause, count, .. } => {
+            all.text("blog.lost.cause", cause.name().as_bytes());
             all.number("blog.lost.count", (*count).into());
         }
         Content::Line { .. } => {}

@@ -35,7 +35,7 @@ use parquet::{
     },
 };
 
-use super::{json, level_name, Names};
+use super::{level_name, Names};
 use crate::{
     blogfmt::bytes::until_nul,
     boot::Boot,
@@ -343,10 +343,10 @@ impl<'a> Parquet<'a> {
                     row.texts[9] = Some(site.format.as_bytes());
                 }
             }
-            Content::Loss { cause, count } => {
+            Content::Loss { cause, count, .. } => {
                 kind = "lost";
                 row.numbers[7] = Some((*count).into());
-                row.texts[11] = Some(json::loss_name(*cause).as_bytes());
+                row.texts[11] = Some(cause.name().as_bytes());
             }
             Content::Line { level, message } => {
                 row.texts[2] = level.map(|l| level_name(l).as_bytes());

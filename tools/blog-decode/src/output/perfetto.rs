@@ -28,7 +28,6 @@ use std::{
 use flate2::{write::ZlibEncoder, Compression};
 
 use super::{
-    json::loss_name,
     level_name,
     proto::{fixed, int, message, string, uint},
     text::loss,
@@ -355,9 +354,9 @@ impl Perfetto {
         uint(event::TRACK, track, &mut body);
         match &entry.content {
             Content::Record(r) => self.record(entry, r, &mut body, &mut what),
-            Content::Loss { cause, count } => {
+            Content::Loss { cause, count, .. } => {
                 let interned = &mut self.interned;
-                let cause_name = loss_name(*cause).as_bytes();
+                let cause_name = cause.name().as_bytes();
                 uint(event::CATEGORY, interned.categories(&["lost"]), &mut body);
                 let name = interned.name(interned::EVENT, cause_name);
                 uint(event::NAME_ID, name, &mut what);

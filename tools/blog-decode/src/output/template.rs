@@ -188,7 +188,7 @@ fn is_number(text: &[u8]) -> bool {
 
 /// Calls `show` with the entry as the subject of fields.
 fn with_subject(entry: &Entry<'_>, show: impl FnOnce(&Subject<'_>)) {
-    if let Content::Loss { cause, count } = entry.content {
+    if let Content::Loss { cause, count, .. } = entry.content {
         let mut message = Vec::new();
         loss(cause, count, &mut message);
         show(&Subject {

@@ -170,7 +170,7 @@ impl Text {
                     digits::push_hex(out, r.payload, b" ");
                 }
             }
-            Content::Loss { cause, count } => {
+            Content::Loss { cause, count, .. } => {
                 self.style.color(RED, out);
                 loss(*cause, *count, out);
                 self.style.color(RESET, out);

@@ -99,7 +99,7 @@ Examples:
 
 Exit status:
   0  everything was decoded
-  1  a partial result, or there are no spans; what is missing is on standard error
+  1  a partial result, no record matches, or there are no spans; standard error has more
   2  nothing could be decoded, or wrong usage";
 
 /// Options of `stats`.
@@ -166,7 +166,7 @@ Examples:
 
 Exit status:
   0  everything was decoded
-  1  a partial result; what is missing is on standard error
+  1  a partial result, or no record matches; standard error has more
   2  nothing could be decoded, or wrong usage";
 
 fn parse_field(name: &str) -> Result<Selector, String> {

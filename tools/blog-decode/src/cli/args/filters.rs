@@ -128,8 +128,8 @@ impl Filters {
         })
     }
 
-    /// Whether records are looked for: if none is found, the exit status says so, as grep's.
-    pub fn looks_for(&self) -> bool {
+    /// Whether records are looked for, which others may be around.
+    fn looks_for(&self) -> bool {
         self.grep.is_some() || self.condition.is_some()
     }
 

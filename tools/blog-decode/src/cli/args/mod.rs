@@ -74,7 +74,10 @@ arg.NAME or arg.0) by == != < <= > >= =~ !~, combined by && || ! and parentheses
 A comparison with what a record doesn't have is false.
 
 Lines with '-----' stand where records are missing (with --json: objects of type
-\"lost\"). Records that newer ones have overwritten are no error.
+\"lost\"). Records that newer ones have overwritten are no error. Filters let such a line
+pass if the missing records may be among those asked for: for --since and --until, what is
+missing was logged after the ring's record before and before its next one. With --count,
+--csv and --format, and in commands that show no such lines, standard error has the number.
 
 Examples:
   blog-decode snapshot.bin
@@ -91,8 +94,7 @@ Examples:
 Exit status:
   0  everything was decoded
   1  a partial result: damage, records without a side table, or a named side table
-     that can't be used; standard error has the reason. Also if --grep or --where
-     matched no record
+     that can't be used; standard error has the reason. Also if no record matches
   2  nothing could be decoded, or wrong usage";
 
 /// Decode BLog snapshots to text, in the order of time.

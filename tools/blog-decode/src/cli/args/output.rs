@@ -65,6 +65,14 @@ pub struct Output {
     pub color: Color,
 }
 
+impl Output {
+    /// Whether a reader sees the lines that stand for losses: those of tables, and of templates, may
+    /// look like any other.
+    pub fn has_losses(&self) -> bool {
+        !self.csv && self.format.is_none()
+    }
+}
+
 /// How records look that a command shows with its results.
 #[derive(Args, Debug)]
 pub struct Look {

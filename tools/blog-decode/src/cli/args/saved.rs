@@ -145,7 +145,7 @@ Examples:
 
 Exit status:
   0  all lines of all events are there, and were decoded
-  1  a partial result; what is missing is on standard error
+  1  a partial result, or no record matches; standard error has more
   2  there are no such lines, or wrong usage";
 
 /// Options of `diff`.
@@ -210,7 +210,7 @@ Examples:
 
 Exit status:
   0  everything was converted
-  1  a partial result; what is missing is on standard error
+  1  a partial result, or no record matches; standard error has more
   2  nothing was written, or wrong usage";
 
 /// Options of `tasks`.
@@ -270,7 +270,7 @@ Examples:
 
 Exit status:
   0  everything was decoded
-  1  a partial result; what is missing is on standard error
+  1  a partial result, or no task matches; standard error has more
   2  nothing could be decoded, or wrong usage";
 
 /// Options of `gaps`.
@@ -311,7 +311,7 @@ Examples:
 
 Exit status:
   0  everything was decoded
-  1  a partial result; what is missing is on standard error
+  1  a partial result, no record matches, or there is no gap; standard error has more
   2  nothing could be decoded, or wrong usage";
 
 /// Options of `check`.
