@@ -14,6 +14,7 @@ kernels with BLog only.
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,12 +40,14 @@ def each() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def crates(sh: Run) -> Path:
-    """The kernel crate of the host tests, built with and without BLog: a target folder each."""
+    """The folder with the kernel crate of the host tests, built with and without BLog."""
+    built = CACHE / "ui"
     for mode, features in (("on", ["--features", "blog"]), ("off", [])):
         sh(
             "cargo", "rustc", "-q", "--locked", "--offline", "--lib", "--manifest-path", KERNEL,
-            "--target-dir", CACHE / "ui" / mode, *features, env=ENV)  # fmt: skip
-    return CACHE / "ui"
+            "--target-dir", built, *features, env=ENV)  # fmt: skip
+        shutil.copy(built / "debug/libkernel.rlib", built / f"libkernel-{mode}.rlib")
+    return built
 
 
 def wanted(case: Path) -> list[str]:
@@ -63,13 +66,13 @@ def wanted(case: Path) -> list[str]:
 
 @pytest.mark.parametrize(("name", "mode"), list(each()))
 def test_case(work: Path, crates: Path, name: str, mode: str) -> None:
-    case, built = CASES / f"{name}.rs", crates / mode / "debug"
+    case = CASES / f"{name}.rs"
     cfg = [word for option in CFG for word in ("--cfg", option)] if mode == "on" else []
     done = subprocess.run(
         ["rustc", "--edition", "2021", "--crate-name", "rust_case", "--crate-type", "lib",
          "--emit=metadata,obj", "-O", "-Zcrate-attr=feature(used_with_arg)",
-         "-Aunexpected_cfgs", "-Adead_code", "-L", f"dependency={built}/deps",
-         "--out-dir", work, "--extern", f"kernel={built}/libkernel.rlib",
+         "-Aunexpected_cfgs", "-Adead_code", "-L", f"dependency={crates}/debug/deps",
+         "--out-dir", work, "--extern", f"kernel={crates}/libkernel-{mode}.rlib",
          "--error-format=short", *cfg, case],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=ENV, check=False)  # fmt: skip
     form = rf"^{re.escape(str(case))}:(\d+:\d+): error(?:\[E\d+\])?: (.*)$"
