@@ -207,6 +207,14 @@ def test_pages_and_comments_keep_to_the_style() -> None:
         texts[TOP / name] = " ".join(found[1] if found else ";" for found in comments)
     for path, text in texts.items():
         assert not (found := bad.search(" ".join(text.split()))), (path, found)
+    # Of rule 3; comments still have such words.
+    riddles = re.compile(
+        r"\b(from|of|for|by|but|is) who\b|\bthat which\b|\bwhat is there\b|\bof all of which\b", re.I
+    )
+    for page in [*PAGES, TOP / "Kconfig", TOP / "patches/cover-letter"]:
+        text = " ".join(page.read_text().split())
+        if page.name != "CONTRIBUTING.md":
+            assert not (found := riddles.search(text)), (page, found)
 
 
 def test_set_up_s_time_and_disk_are_those_of_the_pages() -> None:
