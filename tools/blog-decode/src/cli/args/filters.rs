@@ -74,7 +74,7 @@ pub struct Filters {
     #[arg(short, long, value_name = "REGEX", value_parser = parse_regex)]
     grep: Option<Regex>,
 
-    /// Upper and lower case are the same for --grep
+    /// Ignore case in --grep
     #[arg(short, long, requires = "grep")]
     ignore_case: bool,
 

@@ -198,8 +198,8 @@ An argument is one of
   $argN     the Nth one; without types, of the size that the conversion says
   $retval   what the function returns
   comm      the name of the current task
-and members: ->NAME, .NAME. Without a format, all arguments are recorded that numbers,
-pointers or strings are.
+and members: ->NAME, .NAME. Without a format, it records all arguments that are numbers,
+pointers or strings.
 
 Examples:
   blog-decode probe add ceph 'f:ceph_handle_caps \"caps of %s\" comm'

@@ -151,7 +151,7 @@ pub enum Command {
     Check(Check),
     /// Print the records that the kernel printed to its log at a panic, an oops or a hang
     Console(Box<Console>),
-    /// Write a snapshot of what a crash dump has of BLog
+    /// Extract BLog's records from a crash dump, as a snapshot
     Extract(Extract),
     /// Print a shell's completions
     Completions {

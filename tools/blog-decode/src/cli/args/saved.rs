@@ -135,8 +135,8 @@ pub struct Console {
 }
 
 const CONSOLE_HELP: &str = "\
-The lines are found in any text: other lines between them, timestamps, colors and broken
-lines do no harm. What has not arrived is reported.
+The lines are found in any text: other lines between them, timestamps, colours and broken
+lines do no harm. Missing lines are reported.
 
 Examples:
   blog-decode console /var/lib/systemd/pstore/*/dmesg.txt
@@ -331,7 +331,8 @@ pub struct Check {
     #[arg(long, value_name = "FILE")]
     pub vmcore: Vec<PathBuf>,
 
-    /// Nothing was logged while the files were made: no record may be missing or too many
+    /// Assert that nothing was logged while the files were made: then missing and surplus records
+    /// count as errors
     #[arg(long)]
     pub still: bool,
 
