@@ -7,10 +7,14 @@ the helpers want its pid alone.
 
 import json
 import os
+import re
+import struct
 import subprocess
 import sys
 import tomllib
 import warnings
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +25,8 @@ from conftest import TOP, Run, biglog
 from drgn.commands import CommandExitStatusError, run_command
 
 SECONDS = 10
+
+GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
 
 Json = dict[str, Any]
 
@@ -147,13 +153,153 @@ def test_drgn_finds_the_command(work: Path, decoder: Path, sh: Run) -> None:
     assert said == sh(decoder, "--version")
 
 
-def test_losses_are_lines(
+# --- a log with losses, damage and several threads ----------------------------------
+
+RING = 5
+PID, TGID, COMM, EXITED = 16, 20, 24, 40
+
+
+def with_rings(snapshot: bytes, edit: Callable[[int, bytearray], None]) -> bytes:
+    """A snapshot whose ring sections are edited; `edit` gets the pid and the section's data."""
+    out, at = bytearray(snapshot), 32
+    while at < len(out):
+        kind, _, length = struct.unpack_from("<HHQ", out, at + 4)
+        data = out[at + 32 : at + 32 + length]
+        if kind == RING:
+            edit(struct.unpack_from("<i", data, PID)[0], data)
+            struct.pack_into("<I", out, at + 24, zlib.crc32(data))
+            struct.pack_into("<I", out, at + 28, zlib.crc32(out[at : at + 28]))
+            out[at + 32 : at + 32 + length] = data
+        at += 32 + (length + 7) // 8 * 8
+    return bytes(out)
+
+
+Edit = Callable[[int, bytearray], None]
+
+
+@pytest.fixture
+def edited(log: Path, prog: drgn.Program, monkeypatch: pytest.MonkeyPatch) -> Callable[[Edit], Any]:
+    """Makes a program of the log after an edit."""
+
+    def program(edit: Edit) -> drgn.Program:
+        (log / "edited.snap").write_bytes(with_rings((log / "log.snap").read_bytes(), edit))
+        monkeypatch.setattr(drgn_blog, "LIVE", (str(log / "edited.snap"),))
+        return prog
+
+    return program
+
+
+@pytest.fixture
+def golden(prog: drgn.Program, monkeypatch: pytest.MonkeyPatch) -> drgn.Program:
+    """A program of the golden snapshot, which has losses and a record without a side table."""
+    monkeypatch.setattr(drgn_blog, "LIVE", (str(GOLDEN / "new.snap"),))
+    monkeypatch.setattr(warnings, "warn", lambda *_, **__: None)
+    drgn_blog.blog_tables(prog, str(GOLDEN / "golden_mod.blogfmt"))
+    return prog
+
+
+def as_thread(pid: int, ring: bytearray) -> None:
+    """1001 becomes a thread of process 1000."""
+    if pid == 1001:
+        struct.pack_into("<i", ring, TGID, 1000)
+
+
+def as_ended(pid: int, ring: bytearray) -> None:
+    """1001 has ended, and had the id that is 1000's now."""
+    if pid == 1001:
+        struct.pack_into("<ii", ring, PID, 1000, 1000)
+        struct.pack_into("<Q", ring, EXITED, 5_000_000)
+        ring[9] = 1  # retired
+
+
+def test_other_threads_of_a_process_are_left_out(
+    edited: Callable[[Edit], Any], objects: list[Json]
+) -> None:
+    prog = edited(as_thread)
+    for pid in (1000, 1001):
+        seen = [o["message"] for o in drgn_blog.blog_records(prog, pid)]
+        assert seen == [o["message"] for o in objects if o["pid"] == pid]
+
+
+def test_thread_is_not_an_ended_one_with_its_id(
+    edited: Callable[[Edit], Any], objects: list[Json]
+) -> None:
+    rings = {o["ring"] for o in drgn_blog.blog_records(edited(as_ended), 1000)}
+    assert rings == {o["ring"] for o in objects if o["pid"] == 1000}
+
+    def all_ended(pid: int, ring: bytearray) -> None:
+        as_ended(1001 if pid == 1000 else pid, ring)
+
+    seen = drgn_blog.blog_records(edited(all_ended), 1000)
+    assert len(seen) == len([o for o in objects if o["pid"] in (1000, 1001)])
+
+
+def test_losses_that_may_be_a_threads_are_among_its_records(
+    golden: drgn.Program,
+) -> None:
+    """A loss in a ring of several writers may be of each of them."""
+    mine = drgn_blog.blog_records(golden, 77)
+    assert [(o["type"], o["pid"]) for o in mine] == [("record", 77), ("lost", None)]
+
+
+def test_lines_say_what_those_of_the_decoder_say(
+    golden: drgn.Program, capsys: pytest.CaptureFixture[str], decoder: Path, sh: Run
+) -> None:
+    """Also of losses, and of a record without a side table."""
+    drgn_blog.print_blog_records(golden, n=None)
+    printed = capsys.readouterr().out
+    tables = ("-s", GOLDEN / "golden_mod.blogfmt")
+    said = sh(decoder, *tables, GOLDEN / "new.snap", status=(1,))
+    # The plugin leaves out the task or the interrupt.
+    context = r"(?m)^(\[ *\d+\.\d+\]) (.{5}) (\S+) \S+(?:\[\d+\]|/\d): "
+    assert printed == re.sub(context, r"\1 \3 \2 ", said.partition("blog-decode: ")[0])
+    assert "older records overwritten" in printed
+    assert "no side table" in printed
+
+
+def test_times_beyond_64_bits_are_lines(
     prog: drgn.Program, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lost = {"type": "lost", "boot_ns": 5, "component": "x", "count": 7, "cause": "nested"}
-    monkeypatch.setattr(drgn_blog, "_objects", lambda *_: iter([lost]))
+    lost: Json = {"type": "lost", "component": "x", "count": 7, "cause": "nested"}
+    late = {**lost, "boot_ns": None, "count": None, "count_text": "9223372036854775808"}
+    both = [{**lost, "boot_ns": -1500000}, late]
+    monkeypatch.setattr(drgn_blog, "_objects", lambda *_: iter(both))
     drgn_blog.print_blog_records(prog)
-    assert "----- 7 records lost here (nested)" in capsys.readouterr().out
+    assert capsys.readouterr().out == (
+        "[   -0.001500] x ----- 7 records lost here (nested)\n"
+        "[           ?] x ----- 9223372036854775808 records lost here (nested)\n"
+    )
+
+
+def test_names_do_not_move_the_cursor_or_make_lines(
+    edited: Callable[[Edit], Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def hostile(pid: int, ring: bytearray) -> None:
+        ring[COMM : COMM + 16] = b"a\x1b[2J\nforged".ljust(16, b"\0")
+
+    prog = edited(hostile)
+    drgn_blog.print_blog_rings(prog)
+    assert "a\\x1b[2J\\x0aforged\n" in capsys.readouterr().out
+    name = {"type": "component-sum", "rings": 1, "records": 2, "component": "c\x9b\u202e\r\n"}
+    record = {**name, "type": "record", "boot_ns": 5, "level": "info", "message": "m\x1b]0;\ntwo\n"}
+    monkeypatch.setattr(drgn_blog, "_objects", lambda *_: iter([name, record]))
+    drgn_blog.print_blog_components(prog)
+    drgn_blog.print_blog_records(prog)
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        f"{1:>6} {2:>9} {0:>7} c\\x9b\\u{{202e}}\\x0d\\x0a",
+        "[    0.000000] c\\x9b\\u{202e}\\x0d\\x0a info  m\\x1b]0;",
+        "    two",
+    ]
+
+
+def test_command_is_of_a_thread(edited: Callable[[Edit], Any], work: Path) -> None:
+    prog, out = edited(as_thread), work / "said"
+    run_command(prog, f"blog --task 1000 -n 9 >{out}", globals={})
+    assert out.read_text().count("fio[1000]") == 9
+    run_command(prog, f"blog tasks --task 1001 -n 1 >{out}", globals={})
+    assert "fio[1001] of 1000" in out.read_text()
 
 
 def test_errors_are_said(prog: drgn.Program, monkeypatch: pytest.MonkeyPatch) -> None:

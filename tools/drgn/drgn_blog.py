@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -72,8 +73,45 @@ def _files(prog: Any) -> list[str]:
     return [*tables, blog_snapshot(prog)]
 
 
-def _pid(task: Any) -> str:
-    return f"--pid={task if isinstance(task, int) else task.pid.value_()}"
+def _id(task: Any) -> int:
+    return task if isinstance(task, int) else task.pid.value_()
+
+
+def _of_thread(objects: list[dict[str, Any]], thread: int) -> list[dict[str, Any]]:
+    """Leave what is of a thread, of objects that --pid and --stats chose: --pid takes process ids,
+    too, and a thread that has ended may have had the same id. That one's rings are retired."""
+    rings = {
+        (o["component"], o["ring"]): o["retired"]
+        for o in objects
+        if o["type"] == "ring" and o["pid"] == thread and "shared" not in o
+    }
+    lives = not all(rings.values())
+    ended = {ring for ring, retired in rings.items() if retired and lives}
+
+    def is_it(o: dict[str, Any]) -> bool:
+        if "shared" in o and o["type"] == "lost":
+            return True  # of any thread
+        return o["pid"] == thread and (o["component"], o["ring"]) not in ended
+
+    return [o for o in objects if o["type"] in ("record", "lost") and is_it(o)]
+
+
+# What may move the cursor, or change the order of letters, without being a control character.
+UNSAFE = {"\u061c", "\u200e", "\u200f"}
+UNSAFE |= {chr(n) for n in (*range(0x2028, 0x202F), *range(0x2066, 0x206A))}
+
+
+def _plain(text: str, end: str = "\\x0a") -> str:
+    """Text that is safe for a terminal, as blog-decode prints it; ``end`` replaces line ends."""
+
+    def escape(c: str) -> str:
+        if c == "\n":
+            return end
+        if unicodedata.category(c) == "Cc":
+            return f"\\x{ord(c):02x}"
+        return f"\\u{{{ord(c):x}}}" if c in UNSAFE else c
+
+    return "".join(map(escape, text))
 
 
 def _objects(prog: Any, command: str, *args: str) -> Iterator[dict[str, Any]]:
@@ -137,17 +175,21 @@ def blog_records(
     prog: Any, task: Any | int | None = None, n: int | None = None
 ) -> list[dict[str, Any]]:
     """
-    Get the last ``n`` records of a task, the newest last; of all tasks and interrupts where
+    Get the last ``n`` records of a thread, the newest last; of all tasks and interrupts where
     ``task`` is ``None``, and all there are where ``n`` is. What was lost among them is there
     too, as objects of type ``lost``.
 
-    :param task: ``struct task_struct *``, or a thread id.
+    :param task: ``struct task_struct *``, or a thread id. If several threads had the id, it is
+        that of the one that lives; if none of them lives, of all.
 
     >>> blog_records(prog, find_task(prog, 417))[-1]["message"]
     'Write { fua: true } at 8'
     """
-    only = () if task is None else (_pid(task),)
-    records = [o for o in _objects(prog, "show", *only) if o["type"] in ("record", "lost")]
+    if task is None:
+        records = [o for o in _objects(prog, "show") if o["type"] in ("record", "lost")]
+    else:
+        only = ("--stats", f"--pid={_id(task)}")
+        records = _of_thread(list(_objects(prog, "show", *only)), _id(task))
     return records if n is None else records[max(len(records) - n, 0) :]
 
 
@@ -160,7 +202,7 @@ def print_blog_components(prog: Any) -> None:
     """Print a line for each component."""
     print(f"{'RINGS':>6} {'RECORDS':>9} {'LOST':>7} COMPONENT")
     for c in blog_components(prog):
-        print(f"{c['rings']:>6} {c['records']:>9} {_lost(c):>7} {c['component']}")
+        print(f"{c['rings']:>6} {c['records']:>9} {_lost(c):>7} {_plain(c['component'])}")
 
 
 def print_blog_rings(prog: Any, component: str | None = None) -> None:
@@ -170,18 +212,40 @@ def print_blog_rings(prog: Any, component: str | None = None) -> None:
         who = r["pid"] if r["pid"] is not None else r["cpu"]
         print(
             f"{r['ring']:>6} {r['records']:>9} {_lost(r):>7} {r['context'] or 'shared':<8} "
-            f"{'' if who is None else who:>8} {r['component']} {r['comm'] or ''}".rstrip()
+            f"{'' if who is None else who:>8} {_plain(r['component'])} "
+            f"{_plain(r['comm'] or '')}".rstrip()
         )
 
 
+# What losses are, by their cause, as blog-decode says it.
+LOSSES = {
+    "overwritten": "{} older {} overwritten",
+    "missing": "{} {} missing here (not in the snapshot)",
+    "damaged": "{} {} damaged here",
+    "left_out": "{} {} left out here",
+}
+
+
+def _line(item: dict[str, Any]) -> str:
+    """A record or a loss as a line of text."""
+    time, level = "?".rjust(12), item.get("level") or "?"
+    if item["boot_ns"] is not None:
+        seconds, ns = divmod(abs(item["boot_ns"]), 10**9)
+        sign = "-" if item["boot_ns"] < 0 else ""
+        time = f"{sign}{seconds}.{ns // 1000:06}".rjust(12)
+    text = item.get("message", "").rstrip("\n")
+    if item["type"] == "lost":
+        # A number that is beyond 64 bits is text.
+        count = item["count"] if item["count"] is not None else item["count_text"]
+        level, text = "-----", LOSSES.get(item["cause"], f"{{}} {{}} lost here ({item['cause']})")
+        text = text.format(count, "record" if count == 1 else "records")
+    return f"[{time}] {_plain(item['component'])} {level:<5} {_plain(text, chr(10) + '    ')}"
+
+
 def print_blog_records(prog: Any, task: Any | int | None = None, n: int | None = 10) -> None:
-    """Print the last ``n`` records of a task: seconds since boot, component, message."""
-    for r in blog_records(prog, task, n):
-        seconds, ns = divmod(r["boot_ns"], 10**9)
-        text = r.get("message")
-        if r["type"] == "lost":
-            text = f"----- {r['count']} records lost here ({r['cause']})"
-        print(f"[{seconds:>5}.{ns // 1000:06}] {r['component']} {r.get('level', ''):<5} {text}")
+    """Print the last ``n`` records of a thread: seconds since boot, component, level, message."""
+    for item in blog_records(prog, task, n):
+        print(_line(item))
 
 
 def _blog(prog: Any, name: str, args: Sequence[str], **kwargs: Any) -> None:
@@ -189,7 +253,10 @@ def _blog(prog: Any, name: str, args: Sequence[str], **kwargs: Any) -> None:
     words = list(args)
     if "--task" in words[:-1]:
         at = words.index("--task")
-        words[at : at + 2] = [_pid(eval(words[at + 1], kwargs["globals"]))]
+        thread = _id(eval(words[at + 1], kwargs["globals"]))
+        # --pid takes process ids, too. Only "tasks" shows whose each record is.
+        only = [] if "tasks" in words else [f"--where=pid == {thread}"]
+        words[at : at + 2] = [f"--pid={thread}", *only]
     with _start(*words, *_files(prog)) as child:
         assert child.stdout
         for line in child.stdout:
@@ -210,8 +277,9 @@ else:
         long_description="""
         Run ``blog-decode`` with these arguments, on the log of this dump or of the running
         kernel: ``%blog tasks`` shows what stuck tasks did last, ``%blog -n 20`` the last 20
-        records, ``%blog --task t -n 20`` those of a task, which is an object or a thread id, and
-        ``%blog -h`` all options.
+        records, ``%blog --task t -n 20`` those of a thread, which is an object or a thread id,
+        and ``%blog -h`` all options. ``--task`` is a condition, as ``--where`` is: give only one
+        of them.
         """,
         parse=parse_shell_command,
     )(_blog)
