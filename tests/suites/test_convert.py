@@ -313,10 +313,18 @@ def test_html_search(small: Report) -> None:
     small.shows("1 of 20 shown")
     small.search("É")
     small.shows("1 of 20 shown")
-    small.search("/(/")
-    small.wait("document.getElementById('search').classList.contains('bad')")
+    for wrong, what in (
+        ("/(/", "Unterminated group"),
+        ("/[/", "Unterminated character class"),
+        ("/a{2,1}/i", "numbers out of order"),
+    ):
+        small.search(wrong)
+        small.wait(f"document.getElementById('wrong').textContent.includes({what!r})")
+        small.shows("0 of 20 shown")
+        assert small.rows() == []
     small.search("")
     small.shows("20 of 20 shown")
+    assert small.page.locator("#wrong").inner_text() == ""
 
 
 def test_html_component_filters(small: Report) -> None:
@@ -448,68 +456,21 @@ def test_html_columns(small: Report) -> None:
     small.page.locator("summary").click()
 
 
-def test_html_filters_by_arguments(small: Report, decoder: Path, sh: Run) -> None:
-    """As --where does."""
-    for condition in (
-        "arg.count == 8",
-        "arg.sector > 0x1000",
-        "arg.sector >= 4k && arg.count != 8",
-        "arg.0 =~ '^sda'",
-        "arg.nosuch == 1",
-        "arg.nosuch == 1 || arg.count == 8",
-        "!(arg.count == 8) && component == disk",
-        "level <= warn",
-        "level == err || comm == fio && pid == 4242",
-        "context == softirq && cpu == 1",
-        "message =~ '^read' && line > 1",
-        "arg.name == 'a && b' || file !~ 'nothing'",
-        "arg.e == EIO",
-        "arg.e < 0",
-        "arg.s == Busy || arg.s == Idle",
-        "arg.n == 170141183460469231731687303715884105728",
-    ):
-        lines = sh(decoder, "--modules", "/nowhere", "-s", GOLDEN / "golden_mod.blogfmt", "--count",
-                   "--where", condition, GOLDEN / "new.snap", status=(0, 1)).splitlines()  # fmt: skip
-        small.page.locator("#where").fill(condition)
-        small.shows(f"{int(lines[-1])} of 20 shown")
-    for wrong in (
-        "n > ",
-        "mesage =~ 'x'",
-        "level <= wrn",
-        "pid == fio",
-        "tgid == 1",
-        "arg.s.tag == 3",
-        "arg.key == 01",
-    ):
-        small.page.locator("#where").fill("")
-        small.shows("20 of 20 shown")
-        small.page.locator("#where").fill(wrong)
-        small.wait("document.getElementById('where').classList.contains('bad')")
-    small.page.locator("#where").fill("")
-    small.shows("20 of 20 shown")
-
-
-def test_html_filters_by_an_argument_with_dots(small: Report) -> None:
-    """Source text names an argument that is given by position: req.sector."""
-    rename = """([from, to]) => about.sites.forEach(
-        s => s.args?.forEach(a => { if (a.name === from) a.name = to; }))"""
-
-    def shown(condition: str) -> str:
-        small.page.locator("#where").fill("component == nosuch")
-        small.shows("0 of 20 shown")
-        small.page.locator("#where").fill(condition)
-        small.wait("document.querySelectorAll('.row').length > 0")
-        return small.count()
-
-    expected = shown("arg.sector > 0x1000")
-    small.page.evaluate(rename, ["sector", "req.sector"])
-    assert shown("arg.req.sector > 0x1000") == expected
-    for wrong in ("arg.req.nosuch == 1", "arg.req == 1 || arg.req.sector.x == 1"):
-        small.page.locator("#where").fill(wrong)
-        small.wait("document.getElementById('where').classList.contains('bad')")
-    small.page.evaluate(rename, ["req.sector", "sector"])
-    small.page.locator("#where").fill("")
-    small.shows("20 of 20 shown")
+def test_html_has_what_its_filters_chose(
+    browser: Browser, converted: Path, decoder: Path, sh: Run
+) -> None:
+    """Conditions apply when a report is made; the page has none."""
+    log, condition = converted / "big", "arg.count == 7 && arg.sector > 0x1000"
+    choose = ("-w", condition, "-s", log / "log.ko", log / "log.snap")
+    sh(decoder, "convert", "--to", "html", "-o", converted / "chosen.html", *choose)
+    said = sh(decoder, "--format", "{message}", *choose).splitlines()
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    report = Report(page, converted / "chosen.html")
+    assert 0 < len(said) < RECORDS
+    assert report.count() == f"{len(said):,} of {len(said):,} shown"
+    rows = report.rows()
+    assert rows == said[: len(rows)]
+    page.close()
 
 
 def test_html_keys_and_markers(small: Report) -> None:
@@ -557,21 +518,26 @@ def test_html_keys_and_markers(small: Report) -> None:
 def test_html_link_to_a_view(small: Report, browser: Browser) -> None:
     small.search("read")
     small.page.locator("#colour").select_option("component")
-    small.page.locator("#where").fill("arg.count == 8")
-    small.shows("1 of 20 shown")
+    small.page.locator("#level").select_option("3")
+    small.page.locator("#component").select_option("disk")
+    small.page.locator("#lost").uncheck()
+    small.shows("2 of 20 shown")
     small.page.keyboard.press("Enter")
+    small.page.locator("#keys").focus()
     small.page.keyboard.press("n")
     link = small.path.as_uri() + small.page.evaluate("link()")
     page = browser.new_page()
     other = Report(page, small.path, link)
-    assert other.count() == "1 of 20 shown"
+    assert other.count() == "2 of 20 shown"
     assert other.page.locator("#search").input_value() == "read"
     assert other.page.evaluate("chosen") == 1
     assert other.page.evaluate("link()") == small.page.evaluate("link()")
     page.close()
     small.page.keyboard.press("Escape")
     small.page.locator("#colour").select_option("level")
-    small.page.locator("#where").fill("")
+    small.page.locator("#level").select_option("5")
+    small.page.locator("#component").select_option("")
+    small.page.locator("#lost").check()
     small.search("")
     small.shows("20 of 20 shown")
 
@@ -635,6 +601,40 @@ def test_html_lists_the_slowest_spans(browser: Browser, converted: Path) -> None
     report.rows()
     assert page.locator(".row.slow").count() == 0
     report.is_quiet()
+    page.close()
+
+
+def test_html_percentiles_are_those_of_spans(
+    browser: Browser, converted: Path, decoder: Path, sh: Run
+) -> None:
+    """By nearest rank, of any number of spans; those of "spans" are exact to 1 part in 128."""
+    units = {"s": 1e9, "ms": 1e6, "\u00b5s": 1e3, "ns": 1}
+    pair = ("--modules", NEWCOMER / "tables", "queue *", "complete *", "-k", "arg.tag")
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    Report(page, converted / "slow.html")
+    for count in (1, 2, 3, 100, 101):
+        # Spans that are within the time from the start of the first.
+        since, until = page.evaluate(
+            f"""(() => {{
+                const kind = about.spans[0], from = times[kind.pairs[0]];
+                const ends = Array.from({{ length: kind.count }}, (_, k) => times[kind.pairs[2 * k + 1]]);
+                markers = [from, ends.sort((a, b) => a - b)[{count} - 1]];
+                between();
+                return markers.map(clock);
+            }})()"""
+        )
+        shown = page.locator("#between").inner_text()
+        found = re.search(r"(\d+) spans? .*: p50 (\S+ \S+), p99 (\S+ \S+), max (\S+ \S+)", shown)
+        assert found, shown
+        said = sh(decoder, "spans", *pair, "--json", "-n", "0", "--since", since, "--until", until,
+                  NEWCOMER / "snap")  # fmt: skip
+        sums = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+        (row,) = [o for o in sums if "p50_ns" in o]
+        assert int(found[1]) == row["spans"] == count
+        for text, key in zip(found.groups()[1:], ("p50_ns", "p99_ns", "max_ns")):
+            number, unit = text.split()
+            # Three digits are shown.
+            assert float(number) * units[unit] == pytest.approx(row[key], rel=1 / 100)
     page.close()
 
 

@@ -621,20 +621,6 @@ proptest! {
 }
 
 #[test]
-fn bases_are_known_where_the_text_has_none() {
-    let base = |format: &str| {
-        let compiled = printf::compile(format).unwrap();
-        let mut types = Types::new(&[]);
-        let resolved = compiled.types.iter().map(|&c| types.resolve(c).unwrap());
-        let (names, resolved) = (vec![String::new()], resolved.collect());
-        let template = Template::new_c(format, names, &compiled.types, resolved);
-        template.unwrap().base(0)
-    };
-    let formats = ["%x", "%08X", "%o", "%u", "%#x", "%p"];
-    assert_eq!(formats.map(base), [16, 16, 8, 10, 10, 10]);
-}
-
-#[test]
 fn private_arguments_are_stored_as_the_setting_says() {
     let mut space = Space::default();
     let name = space.put(b"ab\0");

@@ -4,16 +4,11 @@
 
 use std::{collections::HashMap, sync::OnceLock};
 
-/// All errors that have a name.
-pub fn all() -> impl Iterator<Item = (u32, &'static str)> {
-    (1..4096).filter_map(|n| Some((n, name(n)?)))
-}
-
 /// The positive number of the error with this name.
-pub fn number(name: &str) -> Option<u32> {
+pub fn number(of: &str) -> Option<u32> {
     static ALL: OnceLock<HashMap<&str, u32>> = OnceLock::new();
-    let named = ALL.get_or_init(|| all().map(|(n, name)| (name, n)).collect());
-    named.get(name).copied()
+    let named = ALL.get_or_init(|| (1..4096).filter_map(|n| Some((name(n)?, n))).collect());
+    named.get(of).copied()
 }
 
 /// Name of a positive error number.

@@ -370,47 +370,6 @@ impl Template {
         })
     }
 
-    /// The base in which an argument's digits are where nothing in the text tells; 10 for others.
-    pub fn base(&self, argument: usize) -> u32 {
-        let shown = self.steps.iter().find_map(|step| match step {
-            Step::Argument(a) if a.index == argument => Some(match a.print {
-                _ if a.flags.alternate => 10,
-                Trait::LowerHex | Trait::UpperHex => 16,
-                Trait::Octal => 8,
-                Trait::Binary => 2,
-                _ => 10,
-            }),
-            Step::Conversion(c) if c.value == argument => Some(match c.says.what {
-                printf::What::Integer { base, .. } if !c.says.flags.special => base as u32,
-                _ => 10,
-            }),
-            _ => None,
-        });
-        shown.unwrap_or(10)
-    }
-
-    /// Whether an argument is shown as by `{:?}`.
-    pub fn is_debug(&self, argument: usize) -> bool {
-        self.steps.iter().any(|step| match step {
-            Step::Argument(a) => a.index == argument && matches!(a.print, Trait::Debug),
-            _ => false,
-        })
-    }
-
-    /// Whether an argument is padded to a width, or cut to a precision.
-    pub fn is_cut(&self, argument: usize) -> bool {
-        self.steps.iter().any(|step| match step {
-            Step::Argument(a) => {
-                a.index == argument && (a.width.is_some() || a.precision.is_some())
-            }
-            Step::Conversion(c) => {
-                let counts = (c.says.width, c.says.precision);
-                c.value == argument && counts != (printf::Count::None, printf::Count::None)
-            }
-            Step::Literal(_) => false,
-        })
-    }
-
     /// Whether the text is such as [`is_plain`] says, whatever the arguments are.
     pub fn is_plain(&self) -> bool {
         self.is_plain

@@ -39,17 +39,13 @@ use super::{
 };
 use crate::{
     decode::{Content, Entry, Record},
-    field::{classes, Class},
-    format::errno,
-    sidetable::Site,
     spans::{lanes, Found, Pair, Spans},
 };
 
 const PAGE: &str = include_str!("report.html");
 /// What goes into places of the page, in this order; then the data.
-const SOURCES: [(&str, &str); 3] = [
+const SOURCES: [(&str, &str); 2] = [
     ("@STYLE@", include_str!("report.css")),
-    ("@CONDITIONS@", include_str!("conditions.js")),
     ("@SCRIPT@", include_str!("report.js")),
 ];
 const TEXT: &str = "@TEXT@";
@@ -186,18 +182,8 @@ struct Place {
     file: String,
     module: String,
     format: String,
-    arguments: Vec<Argument>,
-}
-
-/// An argument of a call site, as conditions need it.
-struct Argument {
-    name: String,
-    /// What its values are.
-    class: &'static str,
-    /// Of its digits, if the text doesn't show it.
-    base: u32,
-    /// Whether text is shown in quotes.
-    debug: bool,
+    /// Names.
+    arguments: Vec<String>,
 }
 
 /// Where arguments are in a message.
@@ -368,12 +354,6 @@ impl<W: Write> Html<W> {
             Content::Loss { .. } | Content::Line { .. } => None,
         };
         let template = site.and_then(|s| s.template.as_ref().ok());
-        let argument = |(i, argument): (usize, &String)| Argument {
-            name: name(argument),
-            class: class(site, i),
-            base: template.map_or(10, |t| t.base(i)),
-            debug: template.is_some_and(|t| t.is_debug(i)),
-        };
         let names = template.map_or(&[][..], |t| t.names());
         let index = self.site_list.len() as u32;
         self.site_list.push(Place {
@@ -385,7 +365,7 @@ impl<W: Write> Html<W> {
             file: name(site.map_or("", |s| &s.file)),
             module: name(site.map_or("", |s| &s.module)),
             format: name(site.map_or("", |s| &s.format)),
-            arguments: names.iter().enumerate().map(argument).collect(),
+            arguments: names.iter().map(|argument| name(argument)).collect(),
         });
         self.site_index.insert(key, index);
         index
@@ -502,21 +482,10 @@ impl<W: Write> Html<W> {
             o.text("file", s.file.as_str());
             o.text("module", s.module.as_str());
             o.text("format", s.format.as_str());
-            list(o.key("args"), &s.arguments, |a, o| {
-                o.text("name", a.name.as_str());
-                o.text("class", a.class);
-                o.number("base", a.base);
-                o.flag("debug", a.debug);
+            list(o.key("args"), &s.arguments, |argument, o| {
+                o.text("name", argument.as_str());
             });
         });
-        let mut errnos = Object::new(o.key("errnos"));
-        let mut arguments = self.site_list.iter().flat_map(|s| &s.arguments);
-        if arguments.any(|a| a.class == "errno" || a.class == "number") {
-            for (n, name) in errno::all() {
-                errnos.number(name, n);
-            }
-        }
-        errnos.end();
         list(o.key("spans"), &self.spans, |kind, o| {
             o.text("name", kind.name.as_str());
             o.number("count", kind.found.len() as u64);
@@ -525,21 +494,6 @@ impl<W: Write> Html<W> {
         // Within a script, "<" could end it.
         let text = String::from_utf8_lossy(&out);
         text.replace('<', "\\u003c").into_bytes()
-    }
-}
-
-/// What the values of an argument are to a condition.
-fn class(site: Option<&Site>, argument: usize) -> &'static str {
-    let classes = site.map(|site| classes(&[argument.to_string()], site));
-    let template = site.and_then(|s| s.template.as_ref().ok());
-    match classes.unwrap_or_default().first() {
-        Some(Class::Text) if template.is_some_and(|t| t.is_cut(argument)) => "cut",
-        Some(Class::Number) => "number",
-        Some(Class::Text) => "text",
-        Some(Class::Bool) => "bool",
-        Some(Class::Errno) => "errno",
-        Some(Class::Variant(_)) => "variant",
-        None => "",
     }
 }
 
@@ -574,18 +528,11 @@ mod tests {
     #[test]
     fn the_page_has_places_for_all_and_loads_nothing() {
         let mut rest = PAGE;
-        for place in [
-            SOURCES[0].0,
-            TEXT,
-            COLUMNS,
-            ABOUT,
-            SOURCES[1].0,
-            SOURCES[2].0,
-        ] {
+        for place in [SOURCES[0].0, TEXT, COLUMNS, ABOUT, SOURCES[1].0] {
             assert_eq!(PAGE.matches(place).count(), 1);
             rest = rest.split_once(place).unwrap().1;
         }
-        for page in [PAGE, SOURCES[0].1, SOURCES[1].1, SOURCES[2].1] {
+        for page in [PAGE, SOURCES[0].1, SOURCES[1].1] {
             for forbidden in ["http:", "https:", "src=", "innerHTML", "eval("] {
                 assert!(!page.contains(forbidden), "{forbidden}");
             }

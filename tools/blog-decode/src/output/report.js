@@ -107,13 +107,16 @@ const endsOf = (kind, k) => [kind.pairs[2 * k], kind.pairs[2 * k + 1]];
 // its length.
 const lengthOf = (kind, k) => kind.lengths[k];
 
+// Of sorted values, the least one that so many thousandths don't exceed, as blog-decode has it.
+const quantile = (sorted, share) => sorted[Math.max(Math.ceil(sorted.length * share / 1000), 1) - 1];
+
 // How long spans are, and how many rows they need.
 function prepareSpans(kind) {
 	const lengths = Float64Array.from({ length: kind.count }, (_, k) => lengthOf(kind, k)).sort();
 	kind.longest = lengths[kind.count - 1] ?? 0;
 	kind.least = lengths[kind.count - SLOWEST] ?? 0;
 	// One in a hundred stands out, if it is long beside the others.
-	kind.slow = Math.max(lengths[Math.floor(kind.count * 0.99)], 2 * lengths[kind.count >> 1]) || Infinity;
+	kind.slow = Math.max(lengths[Math.floor(kind.count * 0.99)], 2 * quantile(lengths, 500)) || Infinity;
 	kind.height = kind.rows.reduce((most, row) => Math.max(most, row + 1), 0);
 	if (kind.height > UNFOLDED) folded.add("spans " + kind.name);
 }
@@ -134,8 +137,7 @@ const numbers = i => 2 * site(i).args.length;
 const messageStart = i => skip(p => bytes[p], startOf(i), numbers(i));
 const message = i => decoder.decode(bytes.subarray(messageStart(i), ends[i]));
 
-// An argument's text.
-// An argument of a record; undefined if its message doesn't have it.
+// An argument's text in a record; undefined if its message doesn't have it.
 function argument(i, which) {
 	let p = startOf(i);
 	const next = () => {
@@ -220,86 +222,39 @@ function legend() {
 
 // --- What is shown
 
-function bad(id, is) {
-	$(id).classList.toggle("bad", is);
-}
-
+// What says whether a message has what is searched for; null: all do. An error: it can't be known.
 function matcher() {
 	const query = $("search").value;
-	bad("search", false);
 	if (!query) return null;
 	const re = query.match(/^\/(.*)\/(i?)$/);
 	if (re) {
-		try {
-			const compiled = new RegExp(re[1], re[2]);
-			return s => compiled.test(s);
-		} catch {
-			bad("search", true);
-			return null;
-		}
+		const compiled = new RegExp(re[1], re[2]);
+		return s => compiled.test(s);
 	}
 	const lower = query.toLowerCase();
 	return s => s.toLowerCase().includes(lower);
 }
 
-// What says of a record which value a field of conditions has.
-function field(name) {
-	const ofSite = get => i => site(i).level < 0 ? undefined : get(site(i));
-	const ofLane = get => {
-		const all = about.lanes.map(get);
-		return i => all[lanes[i]];
-	};
-	// A lane is comm[pid] of a task, or an interrupt with its CPU.
-	const task = l => l.context.match(/^([\s\S]*)\[(-?[0-9]+)\]$/);
-	const cpu = l => l.context.match(/^(softirq|hardirq|nmi)(?:\/([0-9]+))?$/);
-	switch (name) {
-	case "host": return ofLane(l => l.host || about.host);
-	case "component": return ofLane(l => l.component);
-	case "comm": return ofLane(l => task(l)?.[1]);
-	case "pid": return ofLane(l => task(l) ? BigInt(task(l)[2]) : undefined);
-	case "cpu": return ofLane(l => cpu(l)?.[2] ? BigInt(cpu(l)[2]) : undefined);
-	case "context": return ofLane(l => task(l) ? "task" : cpu(l)?.[1]);
-	case "level": return ofSite(s => s.level > 0 ? { level: s.level } : undefined);
-	case "line": return ofSite(s => s.file ? BigInt(s.line) : undefined);
-	case "message": return message;
-	case "file": case "module": case "format": return ofSite(s => s[name] || undefined);
-	}
-	const wanted = name.slice("arg.".length);
-	// A source text may have dots: req.tag.
-	const isName = about.sites.some(({ args }) => args?.some(a => a.name === wanted));
-	if (!wanted || wanted.includes(".") && !isName) throw Error("a report has no parts of arguments");
-	const places = about.sites.map(({ args, level }) => level < 0 ? -1
-		: /^[0-9]+$/.test(wanted) ? (args[wanted] ? +wanted : -1)
-			: args.findLastIndex(a => a.name === wanted));
-	if (places.some((place, s) => place >= 0 && about.sites[s].args[place].class === "cut")) {
-		throw Error("a report has the padded or cut text of this argument only");
-	}
-	return i => {
-		const place = places[sites[i]], text = place < 0 ? undefined : argument(i, place);
-		return text === undefined ? undefined : typed(text, site(i).args[place], about.errnos);
-	};
-}
-
-// What says whether a record agrees with the condition.
-function conditions() {
-	const text = $("where").value.trim();
-	bad("where", false);
-	if (!text) return null;
+// The same, and what is wrong with the search: then it finds nothing.
+function searched() {
+	let wrong = "", match = () => false;
 	try {
-		return condition(text, field);
-	} catch {
-		bad("where", true);
-		return null;
+		match = matcher();
+	} catch (e) {
+		wrong = e.message;
 	}
+	$("search").classList.toggle("bad", !!wrong);
+	$("wrong").textContent = wrong;
+	return match;
 }
 
 // Chooses records by everything but time.
 function filter() {
 	const max = +$("level").value, component = $("component").value, lost = $("lost").checked;
-	const match = matcher(), where = conditions(), text = reader();
+	const match = searched(), text = reader();
 	const find = $("find").value.toLowerCase();
 	byComponent = $("colour").value === "component";
-	const siteOk = about.sites.map(s => s.level < 0 ? lost && !where : s.level <= max);
+	const siteOk = about.sites.map(s => s.level < 0 ? lost : s.level <= max);
 	const laneShown = about.lanes.map((l, i) => (!component || l.component === component) &&
 		(!find || `${laneName(i)} ${l.component}`.toLowerCase().includes(find)));
 	const laneOk = laneShown.map((is, i) => is && !muted.has(i));
@@ -308,7 +263,6 @@ function filter() {
 	for (let i = 0; i < n; i++) {
 		const s = sites[i];
 		if (!siteOk[s] || !laneOk[lanes[i]]) continue;
-		if (where && (about.sites[s].level < 0 || !where(i))) continue;
 		if (match && !match(text(i))) continue;
 		found[count++] = i;
 	}
@@ -425,12 +379,12 @@ function between() {
 			const lengths = [];
 			for (const k of spansIn(kind, range)) {
 				const [a, b] = endsOf(kind, k).map(i => times[i]);
-				if (a >= range[0] && b <= range[1]) lengths.push(b - a);
+				if (a >= range[0] && b <= range[1]) lengths.push(lengthOf(kind, k));
 			}
 			lengths.sort((a, b) => a - b);
-			const share = p => long(lengths[Math.min(lengths.length - 1, Math.floor(lengths.length * p))]);
+			const share = share => long(quantile(lengths, share));
 			parts.push(`${some(lengths.length, "span")} ${kind.name}` + (lengths.length
-				? `: p50 ${share(0.5)}, p99 ${share(0.99)}, max ${share(1)}` : ""));
+				? `: p50 ${share(500)}, p99 ${share(990)}, max ${share(1000)}` : ""));
 		}
 	}
 	$("between").replaceChildren(...parts.map(part => {
@@ -804,7 +758,7 @@ function step(by) {
 
 // --- The view as a link
 
-const INPUTS = { q: "search", w: "where", level: "level", c: "component", find: "find", group: "group",
+const INPUTS = { q: "search", level: "level", c: "component", find: "find", group: "group",
 	sort: "sort", colour: "colour" };
 
 let linking;
@@ -1051,7 +1005,7 @@ $("inview").addEventListener("change", zoomed);
 for (const id of ["records", "spans"])
 	$(id).addEventListener("click", () => { show(id === "spans"); zoomed(); });
 let typing;
-for (const id of ["search", "where", "find"])
+for (const id of ["search", "find"])
 	$(id).addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(filter, 200); });
 $("all").addEventListener("click", () => { view = [...span]; zoomed(); });
 $("lanesall").addEventListener("click", () => { muted.clear(); $("find").value = ""; filter(); });

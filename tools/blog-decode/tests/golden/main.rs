@@ -286,10 +286,6 @@ fn report(path: &Path) -> Vec<u8> {
     // The page is that of the source. Only the data in it are golden, unpacked.
     let source = include_str!("../../src/output/report.html")
         .replace("@STYLE@", include_str!("../../src/output/report.css"))
-        .replace(
-            "@CONDITIONS@",
-            include_str!("../../src/output/conditions.js"),
-        )
         .replace("@SCRIPT@", include_str!("../../src/output/report.js"));
     let mut rest = page.as_str();
     let mut data = Vec::new();

@@ -204,6 +204,7 @@ pub struct Convert {
 const CONVERT_HELP: &str = "\
 Examples:
   blog-decode convert --to html -o report.html snapshot
+  blog-decode convert --to html -o r.html -w 'arg.bytes >= 64k || level <= warn' snapshot
   blog-decode convert --to html -o r.html --span 'queue *' 'complete *' -k arg.tag snapshot
   blog-decode convert --to perfetto -o trace.perfetto --vmcore /var/crash/dump
   blog-decode convert --to ctf -o trace snapshot && babeltrace2 trace
