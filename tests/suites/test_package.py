@@ -75,29 +75,107 @@ def test_no_path_of_this_machine_is_in_it(deb: Path, work: Path, sh: Run) -> Non
 # --- the last boot's log ------------------------------------------------------------
 
 
-def test_the_newest_logs_of_last_boots_are_kept(work: Path, sh: Run) -> None:
-    folder, snapshot = work / "previous", work / "snapshot"
+def previous(sh: Run, folder: Path, snapshot: Path, date: str = "", **limits: str) -> list[str]:
+    """Saves a log, by a clock that shows this. The answer is what the folder has then."""
+    bin = folder.parent / "bin"
+    bin.mkdir(exist_ok=True)
+    (bin / "date").write_text(
+        f"#!/bin/sh\necho {date}\n" if date else '#!/bin/sh\n/bin/date "$@"\n'
+    )
+    (bin / "date").chmod(0o755)
+    env = os.environ | limits | {"PATH": f"{bin}:{os.environ['PATH']}"}
+    sh(TOP / "packaging/previous", folder, folder / "none", snapshot, env=env)
+    return sorted(path.name for path in folder.iterdir())
+
+
+def log_of(size: int) -> bytes:
+    return b"BLOGKEPT" + b"new" * (size // 3)
+
+
+def test_the_newest_logs_of_last_boots_are_kept(tmp_path: Path, sh: Run) -> None:
+    folder, snapshot = tmp_path / "previous", tmp_path / "snapshot"
     folder.mkdir()
-    snapshot.write_bytes(b"new" * 100_000)
+    snapshot.write_bytes(log_of(300_000))
+    # By an earlier version; and what others have put there.
     names = [f"2020-01-0{day}T10:00:00Z.blog" for day in range(1, 7)]
     for name in names:
-        (folder / name).write_bytes(bytes(100_000))
-    (folder / "other").touch()
+        (folder / name).write_bytes(log_of(100_000))
+    others = ["000000-notes-Z.blog", "2019-01-01Z.blog", "link-Z.blog", "other"]
+    (folder / others[0]).mkdir()
+    (folder / others[1]).write_text("a text of the administrator")
+    (folder / others[2]).symlink_to(names[0])
+    (folder / others[3]).touch()
 
     def save(**limits: str) -> list[str]:
-        sh(TOP / "packaging/previous", folder, work / "none", snapshot, env=os.environ | limits)
-        (new,) = (path for path in folder.glob("2*") if path.name > "2021")
+        left = previous(sh, folder, snapshot, **limits)
+        (new,) = (path for path in folder.glob("000001-2*Z.blog"))
         assert new.read_bytes() == snapshot.read_bytes() and new.stat().st_mode & 0o777 == 0o600
         new.unlink()
-        return sorted(path.name for path in folder.iterdir())
+        assert not set(others) - set(left)
+        return [name for name in left if name not in (*others, new.name)]
 
-    assert save() == [*names, "other"]
-    assert save(KEEP="5") == [*names[2:], "other"]
-    assert save(MIB="1", KEEP="9") == [*names[2:], "other"]
-    snapshot.write_bytes(b"new" * 300_000)
-    assert save(MIB="1") == [names[-1], "other"]
-    snapshot.write_bytes(b"new" * 400_000)
-    assert save(MIB="1") == ["other"]
+    assert save() == names
+    assert save(KEEP="5") == names[2:]
+    assert save(MIB="1", KEEP="9") == names[2:]
+    snapshot.write_bytes(log_of(900_000))
+    assert save(MIB="1") == names[-1:]
+    snapshot.write_bytes(log_of(1_200_000))
+    assert save(MIB="1") == []
+
+
+def test_the_newest_logs_are_those_that_came_last(tmp_path: Path, sh: Run) -> None:
+    """Whatever the clock shows, which begins in 1970 on a machine without a battery."""
+    folder, snapshot = tmp_path / "previous", tmp_path / "snapshot"
+    dates = [f"2026-11-{day:02}T00:00:00Z" for day in range(1, 11)] + ["1970-01-01T00:00:12Z"] * 2
+    for n, date in enumerate(dates):
+        snapshot.write_text(f"BLOGKEPT crash {n}")
+        left = previous(sh, folder, snapshot, date, KEEP="4")
+    assert [(folder / name).read_text() for name in left] == [
+        f"BLOGKEPT crash {n}" for n in range(8, 12)
+    ]
+
+
+def test_the_last_boots_memory_is_freed_once_its_log_is_saved(tmp_path: Path, sh: Run) -> None:
+    kept, folder = tmp_path / "kept", tmp_path / "folder"
+    kept.mkdir()
+    (kept / "clear").touch()
+
+    def save(status: int) -> str:
+        sh(TOP / "packaging/previous", folder, kept / "snapshot", status=[status])
+        return (kept / "clear").read_text()
+
+    # It can't be read, has no room, or isn't what it should be: the memory has the only copy.
+    (kept / "snapshot").mkdir()
+    assert save(1) == "" and not list(folder.iterdir())
+    (kept / "snapshot").rmdir()
+    (kept / "snapshot").write_text("something else")
+    assert save(0) == ""
+    (kept / "snapshot").write_text("BLOGKEPT and more")
+    (tmp_path / "file").touch()
+    sh(TOP / "packaging/previous", tmp_path / "file", kept / "snapshot", status=[1])
+    assert (kept / "clear").read_text() == ""
+    assert save(0) == "1\n"
+    # What was being saved when the machine went down is a log, too.
+    (folder / ".part.abcdef").write_text("BLOGKEPT, half")
+    assert save(0) == "1\n"
+    texts = [path.read_text() for path in sorted(folder.iterdir())]
+    assert texts[2:] == ["BLOGKEPT, half", "BLOGKEPT and more"], texts
+
+
+def test_two_crashes_of_a_minute_have_two_logs(tmp_path: Path, sh: Run) -> None:
+    """In the folder of kdump-tools, whose name is the minute."""
+    bin = tmp_path / "bin"
+    bin.mkdir()
+    for name, text in (("date", "echo 197001010000"), ("blog-decode", 'echo "$3" >"$5"')):
+        (bin / name).write_text(f"#!/bin/sh\n{text}\n")
+        (bin / name).chmod(0o755)
+    folder = tmp_path / "197001010000"
+    folder.mkdir()
+    for n in range(2):
+        sh(TOP / "packaging/kdump", "true", f"{n}/vmcore", folder / "dump",
+           env=os.environ | {"PATH": f"{bin}:{os.environ['PATH']}"})  # fmt: skip
+    saved = {path.name: path.read_text() for path in folder.iterdir()}
+    assert saved == {"blog": "0/vmcore\n", "blog-2": "1/vmcore\n"}
 
 
 # --- sos ----------------------------------------------------------------------------
