@@ -156,7 +156,19 @@ impl<'w> Live<'w> {
         feed.last = None;
     }
 
-    /// Stream `i` has come to its end. In the middle of a section is as good as any other place.
+    /// Stream `i` has come to its end by itself: what it lacks is damage.
+    pub fn end_of_input(&mut self, i: usize) {
+        if self.has_begun(i) {
+            let (file, feed) = (&mut self.files[i], &self.feeds[i]);
+            match file.stream {
+                true => file.damage.torn = file.size().saturating_sub(feed.at),
+                false => file.damage.cut_off = !feed.sections.ended,
+            }
+        }
+        self.end(i);
+    }
+
+    /// Nobody reads stream `i` any more.
     pub fn end(&mut self, i: usize) {
         self.idle(i);
         self.feeds[i].ended = true;

@@ -359,6 +359,19 @@ fn one_ring(b: &mut Builder, comm: &'static str, fill: impl FnOnce(&mut Page)) -
     b.ring(&ring).page(&ring, &page).end()
 }
 
+/// A stream with two records of a task, in two pages.
+fn stream(rig: &Rig) -> Vec<u8> {
+    let ring = Ring::task(1, 1, 42, "fio");
+    let mut b = rig.disk(&CLOCK);
+    b.ring(&ring);
+    for n in 0..2 {
+        let mut page = Page::new(1, 1 + n, n * S, n);
+        page.record(n * S, 4, ());
+        b.page(&ring, &page);
+    }
+    as_stream(b.bytes)
+}
+
 /// What the commands are for.
 fn files(rig: &Rig) {
     rig.write("snap", snapshot(&rig.build_id));
@@ -433,6 +446,7 @@ fn files(rig: &Rig) {
     answers(rig);
     losses(rig);
     rig.write("gaps", gaps(rig));
+    rig.write("stream", stream(rig));
     debugfs(rig);
 }
 

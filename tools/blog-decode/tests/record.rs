@@ -13,11 +13,14 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use blog_decode::sidetable::read_table;
+use blog_decode::{
+    blogfmt::{descriptor::Site, format::Table},
+    sidetable::read_table,
+};
 use common::{
     rig::{Rig, Said},
-    snapshot::Ring,
-    stream::{as_stream, begin, piece, SECOND},
+    snapshot::{Builder, Page, Ring, BOOT_ID},
+    stream::{as_stream, begin, clock, piece, SECOND},
 };
 use rustix::fs::{flock, FlockOperation};
 
@@ -89,12 +92,13 @@ fn what_a_dead_machine_was_writing_is_used() {
     let capture = captured(&rig, 0, &[SECOND]);
     rig.write("out/blog.000007.part", &capture[..capture.len() - 3]);
     rig.write("a", captured(&rig, 1, &[2 * SECOND]));
-    // One in which nothing is, half of a snapshot, and a table that wasn't finished
-    rig.write("out/blog.000003.part", &capture[..20]);
+    // Some in which nothing is, and half of a snapshot
+    for (n, len) in [(1, 0), (2, 4), (3, 20), (5, 32)] {
+        rig.write(&format!("out/blog.{n:06}.part"), &capture[..len]);
+    }
     let mut snapshot = begin(&[&rig.build_id], SECOND).end();
     snapshot.truncate(snapshot.len() - 5);
     rig.write("out/blog.000004.part", snapshot);
-    rig.write("out/tables/5a.part", "half");
     record(&rig, &["a"]);
     // It goes on after it.
     assert_eq!(
@@ -108,6 +112,125 @@ fn what_a_dead_machine_was_writing_is_used() {
     assert_eq!(names(&rig, "out/tables").len(), 1);
     let out = rig.run(&["--modules", "nowhere", "out"]);
     assert!(out.out.contains("read 1 sectors"), "{out:?}");
+}
+
+/// A machine that goes down leaves blocks of zeros, as well in the first of a file.
+#[test]
+fn what_a_reader_can_read_is_kept() {
+    let rig = rig();
+    for (n, zeros) in [(1, 32), (2, 64)] {
+        let mut capture = captured(&rig, 0, &[SECOND, SECOND + 1]);
+        capture[..zeros].fill(0);
+        rig.write(&format!("out/blog.{n:06}.part"), capture);
+    }
+    let shown = || {
+        let out = rig.run(&["-s", "lib/7.3.4/blog", "out"]);
+        out.out.lines().count()
+    };
+    let before = shown();
+    assert!(before >= 2);
+    let out = record(&rig, &["/dev/null"]);
+    let said = "blog.000001.stream: its header is damaged";
+    assert!(out.err.contains(said), "{out:?}");
+    let expected = ["blog.000001.stream", "blog.000002.stream", "tables"];
+    assert_eq!(names(&rig, "out"), expected);
+    assert_eq!(shown(), before);
+}
+
+/// Whatever has a name of a recording: if it can't be known for one, it stays.
+#[test]
+fn what_is_no_recording_is_told_of_and_stays() {
+    let rig = rig();
+    let capture = captured(&rig, 0, &[SECOND]);
+    rig.write("a", &capture);
+    let strange = [
+        "blog.000001.part",
+        "blog.000002.stream",
+        "blog.000003.snapshot",
+        "blog.000004.part",
+        "blog.000005.stream",
+        "blog.000006.part",
+        "blog.000007.part",
+    ];
+    rig.write(&format!("out/{}", strange[0]), "a text\n");
+    rig.write(&format!("out/{}", strange[1]), "a text\n");
+    symlink("../a", rig.path("out").join(strange[2])).unwrap();
+    fs::create_dir(rig.path("out").join(strange[3])).unwrap();
+    // Its name is taken.
+    rig.write(&format!("out/{}", strange[4]), &capture);
+    rig.write("out/blog.000005.part", &capture);
+    let packed = Command::new("gzip")
+        .args(["-kc", "a"])
+        .current_dir(rig.path(""))
+        .output();
+    rig.write(&format!("out/{}", strange[5]), packed.unwrap().stdout);
+    rig.write(&format!("out/{}", strange[6]), [0; 4096]);
+    // It has a name like ours.
+    rig.write("out/blog.8.snapshot", &capture);
+    rig.write("out/tables/5a.part", "half of a table");
+    let before = names(&rig, "out");
+    let out = record(&rig, &["a", "--size", "2k"]);
+    assert_eq!(out.status, 0, "{out:?}");
+    let mut after = names(&rig, "out");
+    after.retain(|name| name != "blog.000008.stream");
+    // This one is a recording, and the oldest.
+    let mut expected = before;
+    expected.retain(|name| name != strange[4]);
+    assert_eq!(after, expected);
+    assert!(rig.path("out/tables/5a.part").exists());
+    for name in strange.iter().filter(|name| **name != strange[4]) {
+        let said = format!("out/{name}: no recording; it stays as it is");
+        assert!(out.err.contains(&said), "{said} in {out:?}");
+    }
+    let said = "out/blog.000005.part: out/blog.000005.stream exists already; it stays as it is";
+    assert!(out.err.contains(said), "{out:?}");
+}
+
+/// The table of a probe comes with its records.
+#[test]
+fn the_table_of_a_probe_is_not_missed() {
+    let rig = rig();
+    let site = Site {
+        line: 1,
+        level: 3,
+        format: "called".into(),
+        is_c: true,
+        ..Site::default()
+    };
+    let table = Table {
+        build_id: b"probe's".to_vec(),
+        name: "probe".into(),
+        sites: vec![site],
+        ..Table::default()
+    };
+    let mut b = Builder::new();
+    b.system(BOOT_ID);
+    clock(&mut b, SECOND);
+    b.section(10, &table.encode().unwrap());
+    b.images(&[(1, 1, b"probe's", "probe")])
+        .component(1, "disk");
+    let ring = Ring::task(1, 3, 42, "dd");
+    let mut page = Page::new(3, 1, SECOND, 0);
+    page.record(SECOND, 1, ());
+    b.ring(&ring).page(&ring, &page);
+    rig.write("a", as_stream(b.bytes));
+    let out = record(&rig, &["a"]);
+    assert_eq!(out.status, 0, "{out:?}");
+    assert!(!out.err.contains("table"), "{out:?}");
+    assert!(rig
+        .good(&["--modules", "nowhere", "out"])
+        .contains("dd[42]: called"));
+    // A recording, in which the table comes later, is recorded again.
+    let again = [
+        "record",
+        "--modules",
+        "nowhere",
+        "-o",
+        "again",
+        "out/blog.000001.stream",
+    ];
+    let out = rig.run(&again);
+    assert_eq!(out.status, 0, "{out:?}");
 }
 
 #[test]

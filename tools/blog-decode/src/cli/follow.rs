@@ -16,6 +16,7 @@ use super::{
     input::tell_undecoded,
     poll::{streams, wait, Came, Input, Signals},
     print::{Ends, Out},
+    record::is_written,
     Failed, FAILED, OK, PARTIAL,
 };
 use crate::{
@@ -159,12 +160,15 @@ impl Source<'_> {
                     complain(&format!("{}: {why}", input.name));
                     self.status = PARTIAL;
                 }
-                self.live.end(i);
+                self.live.end_of_input(i);
+                if is_written(Path::new(&input.name)) {
+                    self.live.files[i].damage.torn = 0;
+                }
             }
             Err(e) => {
                 complain(&format!("{}: {e}", input.name));
                 self.status = PARTIAL;
-                self.live.end(i);
+                self.live.end_of_input(i);
             }
         }
         Ok(true)
@@ -327,7 +331,11 @@ impl Run<'_> {
             self.start.elapsed().as_secs_f64()
         );
         if self.lost.is_empty() {
-            text.push_str("none lost");
+            let is_damaged = source.live.files.iter().any(|file| file.damage.any());
+            text.push_str(match is_damaged {
+                true => "none lost but what the damage has cost",
+                false => "none lost",
+            });
         } else {
             text.push_str(&format!("lost: {}", self.lost.by_cause()));
         }

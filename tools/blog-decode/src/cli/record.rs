@@ -14,7 +14,8 @@
 //!
 //! Numbers continue those of existing files. [`Split`] cuts a stream into files, each of which
 //! decodes alone. When all files together exceed the limit, the oldest go. A .part file was left by
-//! a program or a machine that died: it gets the name that it would have got.
+//! a program or a machine that died: it gets the name that it would have got. A file that has such a
+//! name, but isn't known for a recording, is reported and stays.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -27,6 +28,7 @@ use std::{
 };
 
 use rustix::fs::{flock, FlockOperation};
+use tempfile::Builder;
 
 use super::{
     args::{Record, TablePaths},
@@ -36,13 +38,12 @@ use super::{
     Failed, FAILED, OK, PARTIAL,
 };
 use crate::{
-    blogfmt::bytes::hex,
+    accounts::damage_text,
+    blogfmt::{bytes::hex, source::Source},
     captures::beside,
+    error::Error,
     sidetable::{build_id, find_file},
-    snapshot::{
-        split::{file_header, Split},
-        text,
-    },
+    snapshot::{split::Split, text, Snapshot, FILE_HEADER},
     wire::file::FILE_MAGIC,
 };
 
@@ -52,8 +53,6 @@ const PREFIX: &str = "blog.";
 pub const TABLES: &str = "tables";
 /// What is said when there is no room.
 const REMOVED: &str = "the disk is full: the oldest file is removed";
-/// More than any file's header has.
-const HEAD: u64 = 4096;
 /// What makes the name of a file that is not complete.
 const PART: &str = "part";
 /// How long a stream is read on when it is to end, at most.
@@ -129,7 +128,7 @@ fn snapshots(
                 Err(e) => break Err(format!("{}: {e}", path.display())),
             }
         };
-        out.finish(dir)?;
+        out.finish(dir, true)?;
         result?;
         let rest = every.saturating_sub(start.elapsed());
         let rest = left(end).map_or(rest, |l| l.min(rest));
@@ -182,7 +181,7 @@ fn stream(
         }
     }
     // What is there is whole, whatever has gone wrong.
-    out.finish(dir)?;
+    out.finish(dir, inputs[0].has_ended())?;
     result
 }
 
@@ -233,7 +232,7 @@ impl Out {
         let fed = self.split.feed(bytes, &mut self.held);
         fed.map_err(|e| format!("{}: {e}", self.from))?;
         dir.ask_for_tables(&self.split);
-        dir.take_tables(None);
+        dir.take_tables(None, &self.split);
         if dir.is_searching() && self.held.len() < HELD_MAX || self.held.is_empty() {
             return Ok(());
         }
@@ -259,14 +258,18 @@ impl Out {
         written
     }
 
-    /// Writes what is there, and closes the file.
-    fn finish(mut self, dir: &mut Dir<'_>) -> Result<(), String> {
+    /// Writes what is there, and closes the file. `has_ended`: what it is from has come to its end.
+    fn finish(mut self, dir: &mut Dir<'_>, has_ended: bool) -> Result<(), String> {
         while dir.is_searching() {
-            dir.take_tables(Some(LOOK));
+            dir.take_tables(Some(LOOK), &self.split);
         }
         let rest = self.split.end();
         let rest = rest.map_err(|e| format!("{}: {e}", self.from));
-        let written = rest.and_then(|rest| {
+        let written = rest.and_then(|(rest, damage)| {
+            if has_ended && damage.any() {
+                complain(&format!("{}: {}", self.from, damage_text(&damage)));
+                dir.status = PARTIAL;
+            }
             self.held.extend(rest);
             // Only the beginning that each has is no file.
             let is_more = self.part.size > 0 || self.held.len() as u64 > self.start;
@@ -306,27 +309,79 @@ struct Dir<'a> {
 /// An image and its build ID, and whether its table is on disk.
 type Found = (String, Vec<u8>, io::Result<()>);
 
-/// The number of a file of ours, and whether it is complete.
+/// The number of a file that has a name of ours, and whether it is complete.
 fn number(name: &str) -> Option<(u64, bool)> {
     let (number, kind) = name.strip_prefix(PREFIX)?.split_once('.')?;
     let is_whole = matches!(kind, "stream" | "snapshot");
-    (is_whole || kind == PART).then_some((number.parse().ok()?, is_whole))
+    let n = number.parse().ok()?;
+    ((is_whole || kind == PART) && number == format!("{n:06}")).then_some((n, is_whole))
 }
 
-/// Gives what was left of a recording its name; `None`: there is nothing in it.
-fn adopt(path: &Path, size: u64) -> io::Result<Option<PathBuf>> {
-    let mut file = File::open(path)?;
-    let mut start = Vec::new();
-    Read::by_ref(&mut file).take(HEAD).read_to_end(&mut start)?;
-    let header = file_header(&start).ok();
-    let Some((_, is_stream)) = header.filter(|(len, _)| size > *len as u64) else {
-        fs::remove_file(path)?;
-        return Ok(None);
-    };
-    file.sync_all()?;
-    let target = path.with_extension(if is_stream { "stream" } else { "snapshot" });
-    fs::rename(path, &target)?;
-    Ok(Some(target))
+/// What a file is that has a name of ours, by its content.
+enum Content {
+    /// A recording, whose header may be damaged; and its kind.
+    Recording(&'static str, bool),
+    /// The beginning of one, in which there is no record yet.
+    Nothing,
+    Other,
+}
+
+impl Content {
+    fn of(path: &Path) -> Result<Self, Error> {
+        if !fs::symlink_metadata(path)?.is_file() {
+            return Ok(Self::Other);
+        }
+        let source = Source::open(path)?;
+        let size = source.size();
+        let mut magic = FILE_MAGIC;
+        let n = source.read_some(0, &mut magic)?;
+        if size < FILE_HEADER as u64 && FILE_MAGIC.starts_with(&magic[..n]) {
+            return Ok(Self::Nothing);
+        }
+        // As all other commands know one.
+        let mut file = Snapshot::empty(String::new(), source);
+        match file.check_header() {
+            Ok(start) if start == size => Ok(Self::Nothing),
+            Ok(_) => {
+                let is_stream = file.stream || file.damage.bad_header;
+                let kind = if is_stream { "stream" } else { "snapshot" };
+                Ok(Self::Recording(kind, file.damage.bad_header))
+            }
+            Err(e @ Error::Io(_)) => Err(e),
+            Err(_) => Ok(Self::Other),
+        }
+    }
+}
+
+/// The recording that a file of a name of ours is, under the name that it is to have; `None`: it is
+/// none, and stays, or there was nothing in it.
+fn adopt(path: PathBuf, is_whole: bool) -> Option<PathBuf> {
+    let done = Content::of(&path).and_then(|content| match content {
+        Content::Recording(..) if is_whole => Ok(Some(path.clone())),
+        Content::Recording(kind, is_damaged) => {
+            let target = path.with_extension(kind);
+            File::open(&path)?.sync_all()?;
+            rename(&path, &target)?;
+            if is_damaged {
+                complain(&format!("{}: its header is damaged", target.display()));
+            }
+            Ok(Some(target))
+        }
+        Content::Nothing if !is_whole => Ok(fs::remove_file(&path).map(|()| None)?),
+        Content::Nothing | Content::Other => Err(Error::Kind("no recording".into())),
+    });
+    done.unwrap_or_else(|e| {
+        complain(&format!("{}: {e}; it stays as it is", path.display()));
+        None
+    })
+}
+
+/// Gives a file a name that no other has. Nobody else writes to a directory that is locked.
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(to) {
+        Ok(_) => Err(io::Error::other(format!("{} exists already", to.display()))),
+        Err(_) => fs::rename(from, to),
+    }
 }
 
 /// Nobody but the owner may see what the kernel logs.
@@ -361,17 +416,7 @@ impl<'a> Dir<'a> {
             };
             next = next.max(n.saturating_add(1));
             let size = entry.metadata().map_err(told)?.len();
-            let path = match whole {
-                true => Some(entry.path()),
-                false => adopt(&entry.path(), size).map_err(told)?,
-            };
-            all.extend(path.map(|path| (n, path, size)));
-        }
-        for entry in fs::read_dir(&tables).map_err(told)? {
-            let path = entry.map_err(told)?.path();
-            if path.extension().is_some_and(|e| e == PART) {
-                fs::remove_file(&path).map_err(told)?;
-            }
+            all.extend(adopt(entry.path(), whole).map(|path| (n, path, size)));
         }
         all.sort();
         let (ask, asked) = mpsc::channel::<(String, Vec<u8>)>();
@@ -458,7 +503,8 @@ impl<'a> Dir<'a> {
     fn ask_for_tables(&mut self, split: &Split) {
         for image in &split.images {
             let id = build_id(image).to_vec();
-            if id.is_empty() || image.count == 0 || self.known.contains(&id) {
+            let is_known = self.known.contains(&id) || split.tables.contains(&id);
+            if id.is_empty() || image.count == 0 || is_known {
                 continue;
             }
             self.known.push(id.clone());
@@ -490,8 +536,9 @@ impl<'a> Dir<'a> {
         }
     }
 
-    /// Hears what became of them; waits for the first one so long.
-    fn take_tables(&mut self, limit: Option<Duration>) {
+    /// Hears what became of them; waits for the first one so long. What is recorded may itself have
+    /// a table, of a probe.
+    fn take_tables(&mut self, limit: Option<Duration>, split: &Split) {
         let first = limit.map(|limit| self.found.recv_timeout(limit));
         if matches!(first, Some(Err(RecvTimeoutError::Disconnected))) {
             self.until = Instant::now();
@@ -501,6 +548,9 @@ impl<'a> Dir<'a> {
         for (name, id, done) in all {
             self.searched.retain(|(_, searched)| *searched != id);
             let Err(e) = done else { continue };
+            if split.tables.contains(&id) {
+                continue;
+            }
             if is_full(&e) && self.remove_oldest().is_some() {
                 complain(REMOVED);
                 self.ask_for(name, id);
@@ -534,17 +584,11 @@ fn add_table(
         let what = format!("no side table of build ID {}", hex(id));
         return Err(io::Error::other(what));
     };
-    let part = target.with_extension(PART);
-    let written = make_file(&part).and_then(|mut file| {
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        fs::rename(&part, &target)?;
-        File::open(dir)?.sync_all()
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    written
+    let mut part = Builder::new().tempfile_in(dir)?;
+    part.write_all(&bytes)?;
+    part.as_file().sync_all()?;
+    part.persist_noclobber(&target).map_err(|e| e.error)?;
+    File::open(dir)?.sync_all()
 }
 
 /// A file that is being written.
@@ -588,7 +632,7 @@ impl Part {
     /// Gives it its name.
     fn finish(self, dir: &mut Dir<'_>) -> Result<(), String> {
         let synced = self.file.sync_all();
-        let named = synced.and_then(|()| fs::rename(&self.path, &self.target));
+        let named = synced.and_then(|()| rename(&self.path, &self.target));
         named.map_err(|e| format!("{}: {e}", self.path.display()))?;
         dir.sync()?;
         dir.written += 1;

@@ -350,7 +350,7 @@ impl Snapshot {
                 Ok(at)
             }
             None if is_ours => Err(nothing(n < FILE_HEADER)),
-            None => Err(Error::File(match kind::of(&raw) {
+            None => Err(Error::Kind(match kind::of(&raw) {
                 Some(what) => format!("not a BLog snapshot, but {what}"),
                 None => "not a BLog snapshot".into(),
             })),
@@ -358,7 +358,7 @@ impl Snapshot {
     }
 
     /// Bytes from its start to the end of the source.
-    fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         self.source.size().saturating_add_signed(self.base)
     }
 

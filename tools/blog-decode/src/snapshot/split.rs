@@ -11,9 +11,11 @@ use std::{
     mem,
 };
 
-use super::{fields::Fields, parse_section_header, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER};
+use super::{
+    fields::Fields, parse_section_header, Damage, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER,
+};
 use crate::{
-    blogfmt::source::Source,
+    blogfmt::{format::Table, source::Source},
     error::Error,
     wire::file::{Image, Kind, SectionHeader},
 };
@@ -43,8 +45,12 @@ pub struct Split {
     next_in_file: u32,
     /// Images that it has listed.
     pub images: Vec<Image>,
+    /// Build IDs of images whose side tables it has.
+    pub tables: HashSet<Vec<u8>>,
     /// Whether it is a stream.
     pub stream: bool,
+    /// Whether a snapshot has come to its end.
+    ended: bool,
 }
 
 impl Split {
@@ -95,14 +101,20 @@ impl Split {
         Ok(())
     }
 
-    /// What has come of a section that is not whole: the end of a file may be anywhere. An error if
-    /// not even a file's header was there.
-    pub fn end(&mut self) -> Result<Vec<u8>, Error> {
+    /// What has come of a section that is not whole, and what is wrong if nothing more is to come.
+    /// An error if not even a file's header was there.
+    pub fn end(&mut self) -> Result<(Vec<u8>, Damage), Error> {
         let rest = mem::take(&mut self.rest);
         if self.header.is_empty() && !rest.is_empty() {
             file_header(&rest)?;
         }
-        Ok(rest)
+        let is_snapshot = !self.stream && !self.header.is_empty();
+        let damage = Damage {
+            torn: if self.stream { rest.len() as u64 } else { 0 },
+            cut_off: is_snapshot && !self.ended,
+            ..Damage::default()
+        };
+        Ok((rest, damage))
     }
 
     /// How the next file begins; what is fed from now on goes to that.
@@ -132,7 +144,13 @@ impl Split {
                 Some(self.known.len() as u64)
             }
             Some(Kind::Table) if self.known.insert((header.payload_crc, header.len)) => {
+                self.tables
+                    .extend(Table::decode(payload).map(|t| t.build_id));
                 Some(self.known.len() as u64)
+            }
+            Some(Kind::End) => {
+                self.ended = true;
+                None
             }
             Some(Kind::Component) => f.u32().map(u64::from),
             Some(Kind::Ring) => f.u64(),
