@@ -30,6 +30,20 @@ impl Error {
     pub fn at(self, place: impl Into<String>) -> Self {
         Self::In(place.into(), Box::new(self))
     }
+
+    /// Whether a file is of another kind than those that are looked for.
+    pub fn is_of_another_kind(&self) -> bool {
+        match self {
+            Self::Kind(_) => true,
+            Self::In(_, e) => e.is_of_another_kind(),
+            // By way of a reader.
+            Self::Io(e) => {
+                let inner = e.get_ref().and_then(|e| e.downcast_ref::<Self>());
+                inner.is_some_and(Self::is_of_another_kind)
+            }
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for Error {

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Opens a file with records: snapshots, streams, or memory that has survived a reboot.
+//! Opens a file with records: snapshots, streams, or memory that has survived a reboot. Lists the
+//! files of a directory, of which only their content says whether they are such files.
 
-use std::path::Path;
+use std::{
+    collections::HashSet,
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     blogfmt::source::Source,
@@ -14,6 +20,86 @@ use crate::{
 
 /// No kernel sets as much memory aside for a reboot.
 const KEPT_MAX: u64 = 16 << 30;
+
+/// Name of the directory of side tables beside recordings.
+pub const TABLES: &str = "tables";
+/// What makes the name of a recording that is not complete.
+pub const PART: &str = "part";
+
+/// What a directory and those in it have.
+#[derive(Default)]
+pub struct Contents {
+    /// Regular files that aren't empty, by path.
+    pub files: Vec<PathBuf>,
+    /// Directories of side tables.
+    pub tables: Vec<PathBuf>,
+    /// What could not be looked at, and why.
+    pub problems: Vec<String>,
+}
+
+impl Contents {
+    /// Looks into a directory. Wherever links lead, a file or directory is there once; other file
+    /// systems aren't entered.
+    pub fn of(dir: &Path) -> io::Result<Self> {
+        let mut all = Self::default();
+        let top = fs::metadata(dir)?;
+        let mut known = HashSet::from([top.ino()]);
+        let mut dirs = vec![dir.to_owned()];
+        while let Some(inner) = dirs.pop() {
+            let mut problem =
+                |path: &Path, e| all.problems.push(format!("{}: {e}", path.display()));
+            let entries = match fs::read_dir(&inner) {
+                Ok(entries) => entries,
+                Err(e) if inner == dir => return Err(e),
+                Err(e) => {
+                    problem(&inner, e);
+                    continue;
+                }
+            };
+            for entry in entries {
+                let path = match entry {
+                    Ok(entry) => entry.path(),
+                    Err(e) => {
+                        problem(&inner, e);
+                        continue;
+                    }
+                };
+                let meta = match fs::metadata(&path) {
+                    Ok(meta) => meta,
+                    // It has gone meanwhile, or is a link that leads nowhere.
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                    Err(e) => {
+                        problem(&path, e);
+                        continue;
+                    }
+                };
+                if meta.dev() != top.dev() || !known.insert(meta.ino()) {
+                    continue;
+                }
+                if meta.is_dir() && path.file_name().is_some_and(|name| name == TABLES) {
+                    all.tables.push(path);
+                } else if meta.is_dir() {
+                    dirs.push(path);
+                } else if meta.is_file() && (meta.len() > 0 || has_records(&path)) {
+                    all.files.push(path);
+                }
+            }
+        }
+        all.files.sort();
+        all.tables.sort();
+        Ok(all)
+    }
+}
+
+/// Whether a file's name says that there are records in it, packed or not.
+pub fn has_records(path: &Path) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return false;
+    };
+    let is_one = |word| matches!(word, "stream" | "snapshot" | "blog" | PART);
+    // A stream of the kernel has no end.
+    matches!(name, "snapshot" | "blog") || name.split('.').skip(1).any(is_one)
+}
 
 /// Opens all that is in a file, at least one snapshot. It calls `tick` now and then with how many
 /// bytes of it are done, and how many it has, if that is known.

@@ -14,7 +14,7 @@ use super::{
     complain, extract,
     here::why,
     progress::{Progress, Unit},
-    record::{contents, is_written},
+    record::is_written,
     Failed, FAILED, OK, PARTIAL,
 };
 use crate::{
@@ -24,11 +24,12 @@ use crate::{
     captures::Captures,
     clock::LogClock,
     decode::Undecoded,
+    error::Error,
     field::Selector,
     filter::{is_component, unknown_arguments, Filter},
     foreign::{Kind, Log},
     merge::Stream,
-    open,
+    open::{self, has_records, Contents},
     sidetable::Site,
     snapshot::{text, Snapshot},
 };
@@ -49,6 +50,13 @@ fn earlier(file: &Snapshot) -> String {
         release.escape_default(),
         String::from_utf8_lossy(&until),
     )
+}
+
+/// Whether a file of a directory that can't be opened is none that was meant: what else is there, or
+/// one whose writer has just begun.
+fn isnt_meant(path: &Path, e: &Error) -> bool {
+    let is_new = || path.metadata().is_ok_and(|meta| meta.len() == 0) && is_written(path);
+    (e.is_of_another_kind() && !has_records(path)) || is_new()
 }
 
 /// What is opened, and how it went.
@@ -89,19 +97,23 @@ impl Input {
         }
         let others = others.chain(args.is_live().then_some(&live));
         let mut paths = Vec::new();
+        // Directories, and whether anything was found there.
+        let mut dirs = Vec::new();
         for (path, host) in others.map(|path| (path, None)).chain(named) {
             if !path.is_dir() {
-                paths.push((path.clone(), host));
+                paths.push((path.clone(), host, None));
                 continue;
             }
-            match contents(path) {
-                Ok((inner, _)) if inner.is_empty() => {
-                    complain(&format!("{}: has no recordings", path.display()));
-                    status = PARTIAL;
-                }
-                Ok((inner, beside)) => {
-                    paths.extend(inner.into_iter().map(|path| (path, host)));
-                    tables.sidetable.extend(beside.is_dir().then_some(beside));
+            match Contents::of(path) {
+                Ok(inner) => {
+                    let from = |file| (file, host, Some(dirs.len()));
+                    paths.extend(inner.files.into_iter().map(from));
+                    dirs.push((path, !inner.problems.is_empty()));
+                    tables.sidetable.extend(inner.tables);
+                    for problem in inner.problems {
+                        complain(&problem);
+                        status = PARTIAL;
+                    }
                 }
                 Err(e) => {
                     complain(&format!("{}: {e}", path.display()));
@@ -109,10 +121,19 @@ impl Input {
                 }
             }
         }
-        for (path, host) in &paths {
+        for (path, host, dir) in &paths {
             let mut progress = Progress::new("reading", Unit::Bytes, false);
             let opened = open::open(path, &mut |done, all| progress.at(done, all));
             drop(progress);
+            if opened
+                .as_ref()
+                .is_err_and(|e| dir.is_some() && isnt_meant(path, e))
+            {
+                continue;
+            }
+            if let Some((_, found)) = dir.and_then(|dir| dirs.get_mut(dir)) {
+                *found = true;
+            }
             match opened {
                 Ok(several) => {
                     for mut file in several {
@@ -131,6 +152,10 @@ impl Input {
                     status = PARTIAL;
                 }
             }
+        }
+        for (dir, _) in dirs.iter().filter(|(_, found)| !found) {
+            complain(&format!("{}: has no recordings", dir.display()));
+            status = PARTIAL;
         }
         for made in extract::snapshots(&args.vmcore) {
             match made {

@@ -42,6 +42,7 @@ use crate::{
     blogfmt::{bytes::hex, source::Source},
     captures::beside,
     error::Error,
+    open::{PART, TABLES},
     sidetable::{build_id, find_file},
     snapshot::{split::Split, text, Snapshot, FILE_HEADER},
     wire::file::FILE_MAGIC,
@@ -49,12 +50,8 @@ use crate::{
 
 /// Name of files.
 const PREFIX: &str = "blog.";
-/// Name of the directory of side tables.
-pub const TABLES: &str = "tables";
 /// What is said when there is no room.
 const REMOVED: &str = "the disk is full: the oldest file is removed";
-/// What makes the name of a file that is not complete.
-const PART: &str = "part";
 /// How long a stream is read on when it is to end, at most.
 const LAST: Duration = Duration::from_secs(2);
 /// As much is held while tables are looked for; beyond that, records come before their tables.
@@ -661,27 +658,4 @@ pub fn is_written(path: &Path) -> bool {
     lock.is_some_and(|lock| {
         flock(&lock, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
     })
-}
-
-fn has_magic(path: &Path) -> bool {
-    let mut start = [0; FILE_MAGIC.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == FILE_MAGIC
-}
-
-/// Files of a directory that `record` has written, the oldest first, with what else is a snapshot or a
-/// stream; and its side tables.
-pub fn contents(dir: &Path) -> io::Result<(Vec<PathBuf>, PathBuf)> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        let path = entry?.path();
-        let kind = path.extension().and_then(|e| e.to_str());
-        // What was being written when the machine went down is a capture all the same.
-        let is_named = matches!(kind, Some("stream" | "snapshot" | PART));
-        if path.is_file() && (is_named || has_magic(&path)) {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok((files, dir.join(TABLES)))
 }
