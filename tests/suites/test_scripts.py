@@ -7,8 +7,10 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,97 @@ def test_a_lock_ends_with_its_script(clone: Path, sh: Run) -> None:
         assert waiting.stderr and "waiting for another build" in waiting.stderr.readline()
         assert waiting.poll() is None
     assert waiting.communicate()[0] == "mine\n"
+
+
+# --- metadata of a stock kernel -------------------------------------------------------
+
+
+@pytest.fixture
+def stock(tmp_path: Path, sh: Run) -> Path:
+    """A folder with a kernel's headers and source, as far as they are looked at, and programs."""
+    headers, source = tmp_path / "headers", tmp_path / "linux"
+    (headers / "include/config").mkdir(parents=True)
+    (headers / "include/config/kernel.release").write_text("7.3.4-test\n")
+    (headers / "Module.symvers").touch()
+    options = ("RUST", "X86_64", "DEBUG_FS", "KALLSYMS", "TRACEPOINTS", "MODULES", "ZLIB_DEFLATE")
+    config = "".join(f"CONFIG_{option}=y\n" for option in options)
+    (headers / ".config").write_text(config + 'CONFIG_RUSTC_VERSION_TEXT="rustc 1.0.0"\n')
+    (source / "rust/kernel").mkdir(parents=True)
+    (source / "rust/kernel/lib.rs").touch()
+    # In the middle of its work, it fails, or waits for a signal.
+    (source / "Makefile").write_text("kernelversion:\n\t@echo 7.3.4\nolddefconfig:\n\t@$(FAILS)\n")
+    sh("tar", "-C", tmp_path, "-cf", tmp_path / "linux.tar.xz", "linux")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    shutil.copy(TOP / "packaging/stock/metadata", tree)
+    (tree / "include.patch").touch()
+    bin = tmp_path / "bin"
+    bin.mkdir()
+    (bin / "rustc").write_text("#!/bin/sh\necho rustc 1.0.0\n")
+    (bin / "rustc").chmod(0o755)
+    return tmp_path
+
+
+def metadata(
+    stock: Path, out: Path, fails: str = "false", source: str = "linux.tar.xz"
+) -> subprocess.Popen[str]:
+    paths = {"headers": stock / "headers", "source": stock / source, "out": out}
+    words = [str(word) for name, path in paths.items() for word in (f"--{name}", path)]
+    return subprocess.Popen(
+        [stock / "tree/metadata", *words], text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        env=os.environ | {"PATH": f"{stock / 'bin'}:{os.environ['PATH']}", "FAILS": fails})  # fmt: skip
+
+
+@pytest.mark.parametrize("signal_", [None, signal.SIGTERM, signal.SIGINT])
+def test_metadata_that_fail_leave_nothing(stock: Path, signal_: int | None) -> None:
+    """Also nothing of an earlier kernel of that name, or of a machine that went down."""
+    out, begun = stock / "var/blog", stock / "begun"
+    for old in (None, "", "unfinished\n", f"7.3.3 {'0' * 64}  - and more\n"):
+        if old is not None:
+            (out / "build").mkdir(parents=True)
+            (out / "stamp").write_text(old)
+        process = metadata(stock, out, f"touch {begun}; sleep 20" if signal_ else "false")
+        if signal_:
+            while not begun.exists():
+                assert process.poll() is None
+                time.sleep(0.02)
+            begun.unlink()
+            os.killpg(process.pid, signal_)
+        said, _ = process.communicate(timeout=30)
+        assert process.returncode, said
+        assert not out.exists(), (old, said)
+
+
+def test_metadata_need_room_on_the_disk(stock: Path) -> None:
+    out = stock / "var/blog"
+    (stock / "bin/stat").write_text(
+        '#!/bin/sh\n[ "$1" != -f ] || { echo 1200 1048576; exit; }\nexec /usr/bin/stat "$@"\n'
+    )
+    (stock / "bin/stat").chmod(0o755)
+    said, _ = metadata(stock, out).communicate()
+    assert "1200 MiB are free" in said and "2500 are needed" in said, said
+    assert not out.exists()
+    # A source that is unpacked already takes less.
+    said, _ = metadata(stock, out, source="linux").communicate()
+    assert "are free" not in said, said
+
+
+@pytest.mark.parametrize("stamp", ["", "unfinished\n", "of the post office\n"])
+def test_metadata_leave_folders_of_others(stock: Path, stamp: str) -> None:
+    other = stock / "other"
+    other.mkdir()
+    (other / "letter").touch()
+    (other / "stamp").write_text(stamp)
+    if stamp.startswith("of"):
+        (other / "build").mkdir()
+    for words in ([], ["--remove"]):
+        process = metadata(stock, other) if not words else subprocess.Popen(
+            [stock / "tree/metadata", "--remove", "--out", other], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+        said, _ = process.communicate()
+        assert process.returncode == 1 and "has other files" in said, said
+    assert (other / "letter").exists()
 
 
 # --- programs -------------------------------------------------------------------------
