@@ -27,7 +27,10 @@ mod wire;
 use std::{
     ffi::OsString,
     fs,
-    io::Write,
+    io::{
+        ErrorKind,
+        Write, //
+    },
     os::unix::fs::FileExt,
     path::{
         Path,
@@ -47,8 +50,9 @@ Reads vmlinux and modules (.ko), and writes a side table NAME.blogfmt for each
 image with log calls, from Rust or C. NAME is vmlinux, or the module's name as
 lsmod prints it. blog-decode finds the table by the image's build ID. A module
 also contains its table, even if it is stripped of debug information. An image
-without log calls gets no table; that is no error. The program compiles the
-formats of C calls, and stores the result into the image. A format that can't be
+without log calls gets no table; that is no error. One with log calls whose table
+was stripped off is an error. The program replaces nothing but older tables of
+the same image, and empty files. It compiles the formats of C calls, and stores the result into the image. A format that can't be
 compiled is an error; for a captured message it is a warning, and the message is
 not recorded. With -o, inputs may also be tables.
 
@@ -56,8 +60,9 @@ Options:
   -o DIR         Write tables to DIR, which must exist, as NAME-BUILDID.blogfmt,
                  so that tables of other builds stay (default: beside each ELF)
       --output FILE
-                 Write the table of a single ELF to FILE; remove FILE if the
-                 image has no log calls
+                 Write the table of a single ELF to FILE, which may be a device
+                 or a pipe; if the image has no log calls, remove the table of
+                 an earlier build that FILE is
       --show     Print the tables of ELF or .blogfmt files, and write nothing
       --inventory
                  Print each string, address and private argument that the images
@@ -71,8 +76,8 @@ Examples:
   blog-fmt-sidetable --show vmlinux.blogfmt
   blog-fmt-sidetable --inventory vmlinux drivers/block/rnull.ko
 
-Exit status: 0 all inputs were read; 1 some were not (the tables of the others
-are written); 2 wrong usage.
+Exit status: 0 all inputs were read; 1 some were not, or have lost their table
+(the tables of the others are written); 2 wrong usage.
 ";
 
 #[derive(Default)]
@@ -201,7 +206,7 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
                         Some(file) => file.clone(),
                         None => input.with_file_name(file_name(table, "")?),
                     };
-                    write_whole(&file, &bytes)?;
+                    write_table(&file, &table.name, &bytes)?;
                     file
                 }
             };
@@ -213,9 +218,8 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
             ));
         }
         None => {
-            // A table of an earlier build would be refused by its build ID; better none.
-            if let Some(file) = options.output.as_deref().filter(|f| f.exists()) {
-                fs::remove_file(file).map_err(|e| format!("{}: {e}", file.display()))?;
+            if let Some(file) = &options.output {
+                remove_old(file, input)?;
             }
             say(format!("{}: no call sites", input.display()));
         }
@@ -235,8 +239,64 @@ fn file_name(table: &format::Table, id: &str) -> Result<String, String> {
 fn write_by_id(dir: &Path, table: &format::Table) -> Result<PathBuf, String> {
     let id = format!("-{}", table.build_id_hex());
     let file = dir.join(file_name(table, &id)?);
-    write_whole(&file, &table.encode()?)?;
+    write_table(&file, &table.name, &table.encode()?)?;
     Ok(file)
+}
+
+/// Where a table goes that is written to a path.
+enum Target {
+    /// To a file with this name, and in place of the table that is there.
+    File(PathBuf, Option<format::Table>),
+    /// To what takes bytes and keeps none under its name: a device, a pipe.
+    Stream,
+}
+
+/// Looks at a path to which a table of an image called `name` is to be written. Whatever else is
+/// there stays: only an older table of the same image is replaced, or an empty file.
+fn target(path: &Path, name: &str) -> Result<Target, String> {
+    let told = |e: std::io::Error| format!("{}: {e}", path.display());
+    let meta = match fs::metadata(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            return match fs::symlink_metadata(path) {
+                Err(_) => Ok(Target::File(path.to_owned(), None)),
+                Ok(_) => Err(format!("{}: a link that leads nowhere", path.display())),
+            };
+        }
+        meta => meta.map_err(told)?,
+    };
+    if meta.is_dir() {
+        return Err(format!("{}: is a directory", path.display()));
+    }
+    if !meta.is_file() {
+        return Ok(Target::Stream);
+    }
+    let file = fs::canonicalize(path).map_err(told)?;
+    if meta.len() == 0 {
+        return Ok(Target::File(file, None));
+    }
+    match open(path).and_then(|source| read_table(&source)) {
+        Ok(Some(old)) if old.name == name => Ok(Target::File(file, Some(old))),
+        _ => Err(format!(
+            "{}: exists already, and is no side table of {name}",
+            path.display()
+        )),
+    }
+}
+
+/// Removes the table of an earlier build of an image that has no call sites now. By its build ID, a
+/// reader would refuse it; better none.
+fn remove_old(path: &Path, input: &Path) -> Result<(), String> {
+    let (name, build_id) = image::identity(open(input)?, &stem(input))?;
+    let Target::File(file, Some(old)) = target(path, &name)? else {
+        return Ok(());
+    };
+    if build_id.is_some_and(|id| id == old.build_id) {
+        return Err(format!(
+            "has no call sites that can be found, but {} is its side table",
+            path.display()
+        ));
+    }
+    fs::remove_file(&file).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// The table, if the file is one.
@@ -292,16 +352,27 @@ fn store(image: &Path, words: &[image::Word]) -> std::io::Result<()> {
         .try_for_each(|(at, bytes)| file.write_all_at(bytes, *at))
 }
 
-/// Writes a file so that it is either the old one or the whole new one.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let mut name = path.file_name().ok_or("no file name")?.to_owned();
-    name.push(format!(".tmp{}", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let done = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+/// Writes the table of an image called `name`, so that a file is either the old table or the whole
+/// new one.
+fn write_table(path: &Path, name: &str, bytes: &[u8]) -> Result<(), String> {
+    let told = |e: std::io::Error| format!("{}: {e}", path.display());
+    let file = match target(path, name)? {
+        Target::File(file, _) => file,
+        Target::Stream => {
+            let open = fs::OpenOptions::new().write(true).open(path);
+            return open.and_then(|mut to| to.write_all(bytes)).map_err(told);
+        }
+    };
+    let mut temporary = file.file_name().ok_or("no file name")?.to_owned();
+    temporary.push(format!(".tmp{}", std::process::id()));
+    let temporary = file.with_file_name(temporary);
+    let mut new = fs::File::create_new(&temporary).map_err(told)?;
+    let done = new
+        .write_all(bytes)
+        .and_then(|()| fs::rename(&temporary, &file));
     done.map_err(|e| {
-        // It may not even have been made.
         let _ = fs::remove_file(&temporary);
-        format!("{}: {e}", path.display())
+        told(e)
     })
 }
 

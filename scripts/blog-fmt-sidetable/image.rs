@@ -96,39 +96,75 @@ pub struct Compiled {
 }
 
 /// Reads the side table out of vmlinux or a .ko, or out of a file with their debug information.
-/// `None`: the image has no call sites.
+/// `None`: the image has no call sites. That it has some, but its table was stripped off, is an
+/// error.
 ///
 /// `stem` names the image where it doesn't say its name itself.
 pub fn read(source: Source, stem: &str) -> Result<Option<Table>, String> {
     let elf = Elf::open(source)?;
-    if let Some(bytes) = elf.data_if_any(TABLE_SECTION)? {
-        let table = Table::decode(&bytes).map_err(|e| format!("section {TABLE_SECTION}: {e}"))?;
-        if elf.build_id()?.is_some_and(|id| id != table.build_id) {
-            return Err(format!("section {TABLE_SECTION} is of another build"));
-        }
+    if let Some(table) = own_table(&elf)? {
         return Ok(Some(table));
     }
-    let has_sites = elf
-        .find(SITES_SECTION)?
-        .is_some_and(|i| elf.sections[i].size > 0);
-    match compile_elf(&elf, stem, false)? {
-        None if has_sites => Err("has call sites, but no side table: it was stripped off".into()),
-        compiled => Ok(compiled.map(|compiled| compiled.table)),
+    Ok(compile_elf(&elf, stem, false)?.map(|compiled| compiled.table))
+}
+
+/// Reads the side table, and what is to be stored into the image: nothing if all that it has is the
+/// table itself.
+pub fn compile(source: Source, stem: &str) -> Result<Option<Compiled>, String> {
+    let elf = Elf::open(source)?;
+    if elf.find(FMT_SECTION)?.is_none() {
+        if let Some(table) = own_table(&elf)? {
+            return Ok(Some(Compiled {
+                table,
+                words: Vec::new(),
+                left_out: Vec::new(),
+            }));
+        }
+    }
+    compile_elf(&elf, stem, true)
+}
+
+/// What the table of an image is called, and the image's build ID.
+pub fn identity(source: Source, stem: &str) -> Result<(String, Option<Vec<u8>>), String> {
+    let elf = Elf::open(source)?;
+    Ok((name_of(&elf, stem)?.0, elf.build_id()?))
+}
+
+/// The table that a module contains.
+fn own_table(elf: &Elf) -> Result<Option<Table>, String> {
+    let Some(bytes) = elf.data_if_any(TABLE_SECTION)? else {
+        return Ok(None);
+    };
+    let table = Table::decode(&bytes).map_err(|e| format!("section {TABLE_SECTION}: {e}"))?;
+    match elf.build_id()? {
+        Some(id) if id != table.build_id => {
+            Err(format!("section {TABLE_SECTION} is of another build"))
+        }
+        _ => Ok(Some(table)),
     }
 }
 
-/// Reads the side table, and what is to be stored into the image.
-pub fn compile(source: Source, stem: &str) -> Result<Option<Compiled>, String> {
-    compile_elf(&Elf::open(source)?, stem, true)
+/// That an image without descriptors has no call sites either.
+fn check_none(elf: &Elf) -> Result<(), String> {
+    let entries = elf.find(SITES_SECTION)?;
+    let is_empty = entries.is_none_or(|i| elf.sections[i].size == 0);
+    let is_between = |bounds: [Option<Symbol>; 2]| match bounds {
+        [Some(start), Some(stop)] => start.value < stop.value,
+        _ => false,
+    };
+    match !is_empty || elf.kind != ET_REL && is_between(elf.symbols(BOUNDS)?) {
+        true => Err("has call sites, but no side table: it was stripped off".into()),
+        false => Ok(()),
+    }
 }
 
 fn compile_elf(elf: &Elf, stem: &str, with_words: bool) -> Result<Option<Compiled>, String> {
     let Some(fmt_index) = elf.find(FMT_SECTION)? else {
-        return Ok(None);
+        return check_none(elf).map(|()| None);
     };
     let fmt = elf.data(&elf.sections[fmt_index])?;
     if fmt.is_empty() {
-        return Ok(None);
+        return check_none(elf).map(|()| None);
     }
     let build_id = elf
         .build_id()?
@@ -260,11 +296,7 @@ fn compile_elf(elf: &Elf, stem: &str, with_words: bool) -> Result<Option<Compile
         })
         .collect::<Result<_, String>>()?;
 
-    let (name, release) = if elf.kind == ET_REL {
-        module_name(elf, stem)?
-    } else {
-        ("vmlinux".to_owned(), linked_release(elf)?)
-    };
+    let (name, release) = name_of(elf, stem)?;
     let table = Table {
         build_id,
         release,
@@ -509,14 +541,16 @@ impl Functions {
     }
 }
 
+/// The symbols before and after the site entries of vmlinux.
+const BOUNDS: [&str; 2] = ["__start_blog_sites", "__stop_blog_sites"];
+
 fn linked_range(elf: &Elf) -> Result<(u64, u64), String> {
-    const START: &str = "__start_blog_sites";
-    const STOP: &str = "__stop_blog_sites";
-    let [Some(start), Some(stop)] = elf.symbols([START, STOP])? else {
-        return Err(format!("no symbols {START} and {STOP} (is it stripped?)"));
+    let [first, last] = BOUNDS;
+    let [Some(start), Some(stop)] = elf.symbols(BOUNDS)? else {
+        return Err(format!("no symbols {first} and {last} (is it stripped?)"));
     };
     if stop.value < start.value || (stop.value - start.value) % ENTRY != 0 {
-        return Err(format!("{START} and {STOP} are no range of entries"));
+        return Err(format!("{first} and {last} are no range of entries"));
     }
     Ok((start.value, stop.value))
 }
@@ -539,6 +573,14 @@ fn arch(machine: u16) -> String {
         243 => "riscv64".into(),
         258 => "loongarch64".into(),
         m => format!("elf-{m}"),
+    }
+}
+
+/// Name and release of an image.
+fn name_of(elf: &Elf, stem: &str) -> Result<(String, String), String> {
+    match elf.kind {
+        ET_REL => module_name(elf, stem),
+        _ => Ok(("vmlinux".to_owned(), linked_release(elf)?)),
     }
 }
 

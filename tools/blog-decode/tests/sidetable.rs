@@ -7,8 +7,10 @@ mod common;
 
 use std::{
     fs,
+    os::unix::fs::{symlink, FileTypeExt},
     path::Path,
     process::{Command, Output},
+    thread,
 };
 
 use blog_decode::{
@@ -523,20 +525,168 @@ fn usage_and_input_errors_have_their_exit_status() {
     assert!(dir.path().join("test_mod.blogfmt").exists());
 }
 
+/// An image without call sites, x.o, of which this is the build ID if it has one.
+fn bare(dir: &Path, build_id: &[u8]) {
+    let mut text = ".text\nnop\n".to_owned();
+    if !build_id.is_empty() {
+        text += ".section .note.gnu.build-id, \"a\", @note\n.long 4, ";
+        text += &format!("{}, 3\n.asciz \"GNU\"\n", build_id.len());
+        build_id
+            .iter()
+            .for_each(|b| text += &format!(".byte {b}\n"));
+    }
+    fs::write(dir.join("x.s"), text).unwrap();
+    image::tool(dir, &["cc", "-c", "x.s"]);
+}
+
+/// A table that a file may be.
+fn named(name: &str, build_id: &[u8]) -> Vec<u8> {
+    let table = Table {
+        build_id: build_id.to_vec(),
+        name: name.into(),
+        ..Table::default()
+    };
+    table.encode().unwrap()
+}
+
 #[test]
 fn an_image_without_call_sites_gets_no_table() {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("x.s"), ".text\nnop\n").unwrap();
-    let cc = Command::new("cc")
-        .args(["-c", "x.s"])
-        .current_dir(dir.path())
-        .status();
-    assert!(cc.unwrap().success());
-    fs::write(dir.path().join("old"), "of an earlier build").unwrap();
+    bare(dir.path(), b"this");
+    let old = dir.path().join("old");
+    // That of an earlier build goes.
+    fs::write(&old, named("x", b"that")).unwrap();
     let output = sidetable(&["x.o", "--output", "old", "-v"], dir.path());
-    assert!(output.status.success());
+    assert!(output.status.success(), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("no call sites"));
-    assert!(!dir.path().join("old").exists());
+    assert!(!old.exists());
+    // What isn't known for one stays.
+    for content in [
+        b"a text".to_vec(),
+        named("y", b"that"),
+        named("x", b"this"),
+        named("x", b"that")[..20].to_vec(),
+    ] {
+        fs::write(&old, &content).unwrap();
+        let output = sidetable(&["x.o", "--output", "old"], dir.path());
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(fs::read(&old).unwrap(), content);
+    }
+}
+
+/// "It has none" and "it has lost its table" are different answers.
+#[test]
+fn a_table_that_was_stripped_off_is_no_table_of_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module(dir.path(), "a.ko", "one");
+    let good = read_table(&ko, |_| true).unwrap().unwrap();
+    let good = good.encode().unwrap();
+    let vmlinux = image::vmlinux(dir.path(), "one");
+    let vmlinux = vmlinux.file_name().unwrap().to_str().unwrap();
+    for image in ["a.ko", vmlinux] {
+        image::tool(
+            dir.path(),
+            &["objcopy", "--remove-section=.debug.blog", image],
+        );
+        // Also the table that it should have is there.
+        fs::write(dir.path().join("old"), &good).unwrap();
+        for args in [
+            &[][..],
+            &["--output", "old"],
+            &["--show"],
+            &["-v"],
+            &["-o", "."],
+        ] {
+            let output = sidetable(&[&[image], args].concat(), dir.path());
+            assert_eq!(output.status.code(), Some(1), "{image} {args:?} {output:?}");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(said.contains("it was stripped off"), "{said}");
+            assert!(output.stdout.is_empty(), "{output:?}");
+        }
+        assert_eq!(fs::read(dir.path().join("old")).unwrap(), good);
+    }
+}
+
+#[test]
+fn a_module_that_contains_its_table_gives_it_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let ko = image::module(dir.path(), "a.ko", "one");
+    assert!(sidetable(&["a.ko"], dir.path()).status.success());
+    let table = dir.path().join("test_mod.blogfmt");
+    let good = fs::read(&table).unwrap();
+    image::tool(
+        dir.path(),
+        &["objcopy", "--remove-section=.debug.blog", "a.ko"],
+    );
+    fs::remove_file(&table).unwrap();
+    let before = fs::read(&ko).unwrap();
+    let output = sidetable(&["a.ko"], dir.path());
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(fs::read(&table).unwrap(), good);
+    assert_eq!(fs::read(&ko).unwrap(), before);
+}
+
+/// Wherever a table goes: what isn't an older one of the same image stays.
+#[test]
+fn only_older_tables_of_the_same_image_are_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let ko = image::module(dir.path(), "a.ko", "one");
+    let run = |args: &[&str]| sidetable(&[&["a.ko"], args].concat(), dir.path());
+    let good = read_table(&ko, |_| true).unwrap().unwrap();
+    let id = good.build_id_hex();
+    let good = good.encode().unwrap();
+    fs::create_dir(path("tables")).unwrap();
+    let by_id = format!("tables/test_mod-{id}.blogfmt");
+    for (args, to) in [
+        (&["--output", "to"][..], "to"),
+        (&[], "test_mod.blogfmt"),
+        (&["-o", "tables"], &*by_id),
+    ] {
+        for (old, is_replaced) in [
+            (b"a text".to_vec(), false),
+            (named("other", b"that"), false),
+            (named("test_mod", b"that"), true),
+            (Vec::new(), true),
+        ] {
+            fs::write(path(to), &old).unwrap();
+            let output = run(args);
+            assert_eq!(output.status.success(), is_replaced, "{to} {output:?}");
+            let new = fs::read(path(to)).unwrap();
+            assert!(new == if is_replaced { good.clone() } else { old }, "{to}");
+        }
+    }
+    // A link stays one.
+    symlink("to", path("link")).unwrap();
+    fs::write(path("to"), named("test_mod", b"that")).unwrap();
+    assert!(run(&["--output", "link"]).status.success());
+    assert!(path("link").is_symlink());
+    assert_eq!(fs::read(path("to")).unwrap(), good);
+    symlink("nowhere", path("gone")).unwrap();
+    assert!(!run(&["--output", "gone"]).status.success());
+    assert!(path("gone").is_symlink());
+    // A pipe gets the table. A device is written to, too.
+    image::tool(dir.path(), &["mkfifo", "pipe"]);
+    let reader = thread::spawn({
+        let pipe = path("pipe");
+        move || fs::read(pipe).unwrap()
+    });
+    assert!(run(&["--output", "pipe"]).status.success());
+    assert_eq!(reader.join().unwrap(), good);
+    assert!(fs::metadata(path("pipe")).unwrap().file_type().is_fifo());
+    symlink("/dev/null", path("null")).unwrap();
+    assert!(run(&["--output", "null"]).status.success());
+    assert!(path("null").is_symlink());
+    bare(dir.path(), b"");
+    let output = sidetable(&["x.o", "--output", "pipe"], dir.path());
+    assert!(
+        output.status.success() && path("pipe").exists(),
+        "{output:?}"
+    );
+    let left = fs::read_dir(dir.path()).unwrap();
+    assert!(!left
+        .into_iter()
+        .any(|e| e.unwrap().file_name().to_string_lossy().contains(".tmp")));
 }
 
 #[test]
