@@ -47,10 +47,14 @@ install: ## Install decoder, side table tool, man pages, completions: PREFIX=/us
 	@scripts/build-decode
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install
 
-uninstall: ## Remove what "make install" has installed
+install-system: ## Install what saves logs of the last boot and of crashes, and sos's plugin
+	@scripts/build-decode
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install --system
+
+uninstall: ## Remove what both have installed
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install --uninstall
 
-deb: ## Make Debian packages in build/: what "make install" installs, and blog-dkms
+deb: ## Make Debian packages in build/: what both install, and blog-dkms
 	@scripts/setup --package
 	@scripts/package-deb
 
@@ -123,5 +127,5 @@ help: ## Print this
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
 	@printf 'IOS=N              I/Os of make demo and demo-stock (default: 100000)\n'
 
-.PHONY: demo demo-stock test setup kernel decode install uninstall deb deb-source integrate revert check
-.PHONY: mutants next bench bench-decode ceph docs clean distclean help series series-check
+.PHONY: demo demo-stock test setup kernel decode install install-system uninstall deb deb-source
+.PHONY: integrate revert check mutants next bench bench-decode ceph docs clean distclean help series series-check
