@@ -10,7 +10,6 @@
 use core::{
     mem::offset_of,
     ptr,
-    slice,
     sync::atomic::{
         AtomicPtr,
         Ordering::{
@@ -46,7 +45,8 @@ use kernel::{
         }, //
     },
     prelude::*,
-    sync::rcu, //
+    sync::rcu,
+    transmute::FromBytes, //
 };
 
 use crate::{
@@ -56,7 +56,7 @@ use crate::{
     },
     read::{
         sections,
-        selection::Selection, //
+        selection::Gets, //
     },
     registry::{
         self,
@@ -64,7 +64,11 @@ use crate::{
         state::State, //
     },
     sys::{
-        glue,
+        glue::{
+            self,
+            fetch,
+            fetch_value, //
+        },
         pages::Kept, //
     },
     tasks,
@@ -171,22 +175,30 @@ pub(crate) unsafe fn publish(slot: u16, state: Option<&State>) {
     }
 }
 
+/// Where a component is described, if there is one in this slot. Any context.
+pub(crate) fn component_at(slot: u32) -> Option<u64> {
+    let at = DESCRIBED.get() as u64 + 8 * u64::from(slot);
+    ((slot as usize) < COMPONENTS).then(|| fetch_value(at))?
+}
+
 /// What crash tools and last words find: the images, and the side tables of those that are probes.
-pub(crate) struct Listed {
-    pub(crate) images: Kept<[file::Image]>,
+struct Listed {
+    images: Kept<[file::Image]>,
     tables: Kept<[SideTable]>,
     /// Places of the images with these tables.
-    probes: KVVec<usize>,
-    /// What a reader gets who may not see addresses.
-    pub(crate) selection: Selection,
+    probes: Kept<[u32]>,
+    /// By site, from 1 on: not 0 where an argument has an address.
+    addresses: Kept<[u8]>,
 }
 
 impl Listed {
     fn new(images: &[Build]) -> Result<Self> {
         let (mut tables, mut probes) = (KVVec::new(), KVVec::new());
-        let mut selection = Selection::new(false);
+        let mut addresses = KVVec::new();
         for (n, build) in images.iter().enumerate() {
-            selection.add(build.entry.first, &build.facts)?;
+            for site in &build.facts {
+                addresses.push(u8::from(site.has_address), GFP_KERNEL)?;
+            }
             let table = &build.table;
             if !table.is_empty() {
                 let new = SideTable {
@@ -195,38 +207,78 @@ impl Listed {
                     reserved: 0,
                 };
                 tables.push(new, GFP_KERNEL)?;
-                probes.push(n, GFP_KERNEL)?;
+                probes.push(n as u32, GFP_KERNEL)?;
             }
         }
         Ok(Self {
             images: Kept::copy(images.iter().map(|build| build.entry))?,
             tables: Kept::copy(tables.iter().copied())?,
-            probes,
-            selection,
+            probes: Kept::copy(probes.iter().copied())?,
+            addresses: Kept::copy(addresses.iter().copied())?,
         })
     }
+}
 
-    /// The side table of an image, by its place, if it is a probe.
-    pub(crate) fn table_of(&self, image: usize) -> Option<&[u8]> {
-        let at = self.probes.iter().position(|n| *n == image)?;
-        let table = self.tables.get(at)?;
-        // SAFETY: An image keeps its table, as long as BLog runs.
-        Some(unsafe { slice::from_raw_parts(table.bytes as *const u8, table.len as usize) })
+/// The lists, for last words: all is read by [`fetch`].
+#[derive(Clone, Copy)]
+pub(crate) struct Lists(u64);
+
+/// An entry of a list that may not be there.
+fn entry<T: FromBytes>(list: *const [T], n: usize) -> Option<T> {
+    let at = list.cast::<T>().wrapping_add(n);
+    (n < list.len()).then(|| fetch_value(at as u64))?
+}
+
+impl Lists {
+    /// One of the lists, by its place.
+    fn list<T>(self, place: usize) -> Option<*const [T]> {
+        Kept::fetch(self.0.wrapping_add(place as u64))
+    }
+
+    /// The image of a site, and its place.
+    pub(crate) fn image_of(self, site: u32) -> Option<(usize, file::Image)> {
+        let images = self.list::<file::Image>(offset_of!(Listed, images))?;
+        // They follow each other: the last one that doesn't begin later.
+        let (mut from, mut to) = (0, images.len());
+        while from < to {
+            let middle = from + (to - from) / 2;
+            match entry(images, middle)?.first <= site {
+                true => from = middle + 1,
+                false => to = middle,
+            }
+        }
+        let n = from.checked_sub(1)?;
+        Some((n, entry(images, n)?))
+    }
+
+    /// Copies the side table of an image, by its place, if it is a probe; returns its length.
+    pub(crate) fn table_of(self, image: usize, to: &mut [u8]) -> Option<usize> {
+        let probes = self.list::<u32>(offset_of!(Listed, probes))?;
+        let at = (0..file::TABLES_MAX).find(|n| entry(probes, *n) == Some(image as u32))?;
+        let table = entry(self.list::<SideTable>(offset_of!(Listed, tables))?, at)?;
+        let to = to.get_mut(..table.len as usize)?;
+        fetch(table.bytes, to).then_some(to.len())
+    }
+
+    /// What a reader gets of a site who may not see addresses: as `Selection` says.
+    pub(crate) fn gets(self, site: u32) -> Gets {
+        let known = self.list::<u8>(offset_of!(Listed, addresses));
+        let known = known.zip((site as usize).checked_sub(1));
+        match known.and_then(|(list, n)| entry(list, n)) {
+            Some(0) => Gets::All,
+            _ => Gets::Header,
+        }
     }
 }
 
 /// What there is now; null: nothing. Who uses it is under RCU's lock.
 static LISTED: AtomicPtr<Listed> = AtomicPtr::new(ptr::null_mut());
 
-/// The images, if there are any. Any context.
-///
-/// # Safety
-///
-/// RCU's lock is held as long as the result is used.
-pub(crate) unsafe fn listed<'a>() -> Option<&'a Listed> {
+/// The lists, if there are any. Any context; the caller holds RCU's lock as long as it uses them.
+pub(crate) fn lists() -> Option<Lists> {
     // ORDERING: Acquire pairs with the exchange in `replace`: it is made.
-    // SAFETY: By this function's requirement: `free` waits for that.
-    unsafe { LISTED.load(Acquire).as_ref() }
+    let listed = LISTED.load(Acquire);
+    (!listed.is_null()).then_some(Lists(listed as u64))
 }
 
 /// Puts another one in its place, if any. What was there is for [`free`].

@@ -2,19 +2,55 @@
 
 //! The newest records of a ring, in pieces from its end on.
 //!
-//! Any context, under RCU's lock. Takes no other lock, and trusts nothing: all is read by functions
-//! that readers use, which check indices, copy a page, and compare who it was of afterwards.
+//! Any context, under RCU's lock. Takes no other lock, and trusts nothing: it goes the way of crash
+//! tools (`rust/kernel/blog/wire/dump.rs`), and copies what a pointer leads to by [`fetch`]. Indices
+//! are checked, and who a page was of is compared after its copy.
 
-use kernel::blog::{
-    ring::NO_PAGE,
-    wire::page::{
-        PageInfo,
-        PAGE_HEADER_SIZE, //
+use core::{
+    mem::{
+        self,
+        offset_of, //
+    },
+    sync::atomic::{
+        fence,
+        AtomicPtr,
+        Ordering::Acquire, //
     }, //
+};
+use kernel::{
+    blog::{
+        ring::{
+            Info,
+            Ring,
+            NO_PAGE, //
+        },
+        wire::{
+            dump::{
+                ComponentRoot,
+                MemoryRoot,
+                TableRoot, //
+            },
+            page::{
+                PageInfo,
+                PAGE_HEADER_SIZE,
+                SEQ_MASK, //
+            },
+            record::Context, //
+        }, //
+    },
+    prelude::*, //
 };
 
 use crate::{
-    memory::Memory,
+    crash::describe,
+    memory::{
+        pool::{
+            Index,
+            Slot, //
+        },
+        Memory,
+        SIZES, //
+    },
     read::{
         piece::{
             self,
@@ -22,11 +58,140 @@ use crate::{
         },
         sections::PAGE_ROOM, //
     },
-    write::tables, //
+    sys::glue::{
+        fetch,
+        fetch_value, //
+    }, //
 };
 
 /// Newest pages of a ring that may give pieces.
 pub(crate) const PAGES: usize = 16;
+/// How often a ring is looked at that changes hands.
+const LOOKS: u32 = 10;
+
+/// Room for a copy of a ring, and of the header of its page.
+#[repr(C, align(64))]
+pub(crate) struct CopiedRing {
+    ring: [u8; size_of::<Ring>()],
+    page: [u8; PAGE_HEADER_SIZE],
+}
+
+impl CopiedRing {
+    /// A copy of the ring, of which readers' functions say what they would say of itself.
+    fn copy(&mut self, slot: u32, ring: u32) -> Option<&Ring> {
+        let from = entry(&memory_of(slot)?.rings, ring)?;
+        fetch(from, &mut self.ring).then_some(())?;
+        let page = self.ring.get_mut(Ring::LAYOUT.page as usize..)?;
+        let page = page.first_chunk_mut()?;
+        fetch(u64::from_ne_bytes(*page), &mut self.page).then_some(())?;
+        *page = (self.page.as_ptr() as u64).to_ne_bytes();
+        // SAFETY: It has the size and the alignment of a ring, and any bytes are one: its fields
+        // are integers and pointers. Of these, readers follow only the one to the page's header,
+        // which is there.
+        Some(unsafe { &*self.ring.as_mut_ptr().cast() })
+    }
+
+    /// What readers want to know of the ring.
+    pub(crate) fn info(&mut self, slot: u32, ring: u32) -> Option<Info> {
+        (0..LOOKS).find_map(|_| self.copy(slot, ring)?.info())
+    }
+}
+
+/// Room for copies.
+pub(crate) struct Copies {
+    /// Of a page, with room for what `take_out` needs.
+    pub(crate) page: KVVec<u8>,
+    pub(crate) ring: CopiedRing,
+}
+
+impl Copies {
+    /// Process context.
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            page: KVVec::from_elem(0, 2 * PAGE_ROOM, GFP_KERNEL)?,
+            ring: CopiedRing {
+                ring: [0; size_of::<Ring>()],
+                page: [0; PAGE_HEADER_SIZE],
+            },
+        })
+    }
+
+    /// As `Slot::copy`, of the page or chunk with this index; at any position if `seq` is `None`.
+    fn copy(&mut self, slot: u32, index: u32, seq: Option<u64>) -> Option<PageInfo> {
+        let (index, memory) = (Index(index), memory_of(slot)?);
+        let slot = entry(&memory.slots, index.slot())?;
+        let word = |at: u64, offset: usize| fetch_value::<u64>(at.wrapping_add(offset as u64));
+        let shape = || Some(word(slot, Slot::LAYOUT.shape as usize)? as u32);
+        let before = shape()?;
+        // ORDERING: All fences as in the functions by which readers copy: `Slot::copy`,
+        // `PageHeader::copy`.
+        fence(Acquire);
+        let (part, size) = match (before & 3, index.part()) {
+            (0, None) => (0, SIZES.page),
+            (2, Some(n)) if n < SIZES.chunks() => (n * SIZES.chunk, SIZES.chunk),
+            _ => return None,
+        };
+        let page = word(slot, Slot::LAYOUT.page as usize)?.wrapping_add(part.into());
+        let life = word(page, offset_of!(PageInfo, seq))?;
+        fence(Acquire);
+        let next = word(page, offset_of!(PageInfo, next))? as u32;
+        fence(Acquire);
+        let commit = word(page, offset_of!(PageInfo, commit))?;
+        fence(Acquire);
+        if commit as u32 > size {
+            return None;
+        }
+        let to = self.page.get_mut(..commit as u32 as usize)?;
+        fetch(page, to).then_some(())?;
+        fence(Acquire);
+        let copy = PageInfo {
+            next,
+            commit,
+            seq: life & SEQ_MASK,
+            ..PageInfo::read(to)?
+        };
+        let same = word(page, offset_of!(PageInfo, seq))? == life && shape()? == before;
+        let wanted = copy.seq != 0 && seq.is_none_or(|seq| seq == copy.seq) && copy.size == size;
+        *to.first_chunk_mut()? = copy.bytes();
+        (same && wanted).then_some(copy)
+    }
+}
+
+/// What describes the memory of the component in a slot, if it has any.
+fn memory_of(slot: u32) -> Option<MemoryRoot> {
+    fetch_value(memory_at(slot)?)
+}
+
+/// Where that is.
+fn memory_at(slot: u32) -> Option<u64> {
+    let at = describe::component_at(slot)?;
+    fetch_value(at.wrapping_add(offset_of!(ComponentRoot, memory) as u64))
+}
+
+/// Where an entry of a table is.
+fn entry(table: &TableRoot, n: u32) -> Option<u64> {
+    let chunk = n.checked_div(table.per_chunk)?;
+    if chunk >= table.capacity {
+        return None;
+    }
+    let chunk: u64 = fetch_value(table.chunks.wrapping_add(8 * u64::from(chunk)))?;
+    let at = u64::from(n % table.per_chunk) * u64::from(table.stride);
+    Some(chunk.wrapping_add(at))
+}
+
+/// The id of the ring of an interrupt context on a CPU, if it has one.
+pub(crate) fn percpu_ring(slot: u32, cpu: u32, context: Context) -> Option<u32> {
+    // The description is in the memory.
+    let place = offset_of!(Memory, percpu).wrapping_sub(offset_of!(Memory, root));
+    let rings = fetch_value::<[usize; 2]>(memory_at(slot)?.wrapping_add(place as u64))?;
+    // SAFETY: Any bytes are such a pointer.
+    let rings: *const [AtomicPtr<Ring>] = unsafe { mem::transmute(rings) };
+    let n = context.percpu_index(cpu as usize)?;
+    let at = rings.cast::<AtomicPtr<Ring>>().wrapping_add(n);
+    let ring: u64 = (n < rings.len()).then(|| fetch_value(at as u64))??;
+    fetch_value(ring.wrapping_add(Ring::LAYOUT.id.into()))
+}
+
 /// A ring, and how far it was read.
 pub(crate) struct Newest {
     pub(crate) slot: u32,
@@ -42,24 +207,12 @@ pub(crate) struct Newest {
     pages: [u32; PAGES],
 }
 
-/// The memory of the component in a slot.
-///
-/// # Safety
-///
-/// RCU's lock is held as long as it is used.
-pub(crate) unsafe fn memory_of<'a>(slot: u32) -> Option<&'a Memory> {
-    // SAFETY: By this function's requirement: `quiesce` waits for that before they go.
-    unsafe { tables::state_in(slot)?.live_memory() }
-}
-
 impl Newest {
     /// Goes to the newest page of a ring, by `steps` pages at most, from which those are taken that
-    /// it took; `page` is room for one. `None`: there are no records, or too many pages, or the
+    /// it took. `None`: there are no records, or too many pages, or they can't be read, or the
     /// writer has closed the way.
-    pub(crate) fn new(slot: u32, ring: u32, page: &mut [u8], steps: &mut u32) -> Option<Self> {
-        // SAFETY: RCU's lock is held.
-        let memory = unsafe { memory_of(slot) }?;
-        let info = memory.info(ring).filter(|info| info.records != 0)?;
+    pub(crate) fn new(slot: u32, ring: u32, to: &mut Copies, steps: &mut u32) -> Option<Self> {
+        let info = to.ring.info(slot, ring).filter(|info| info.records != 0)?;
         let mut new = Self {
             slot,
             ring,
@@ -69,14 +222,17 @@ impl Newest {
             end: 0,
             pages: [0; PAGES],
         };
-        let mut at = memory.oldest_page(ring);
+        let oldest = to.ring.copy(slot, ring)?.oldest_page();
+        let mut at = oldest.map(|index| (index, None));
         while let Some((index, seq)) = at {
             *steps = steps.checked_sub(1)?;
-            memory.copy(index, seq, page)?;
-            let copy = PageInfo::read(page).filter(|copy| copy.ring == ring)?;
-            (new.seq, new.known) = (seq, PAGES.min(new.known + 1));
-            *new.pages.get_mut(seq as usize % PAGES)? = index;
-            at = (copy.next != NO_PAGE).then_some((copy.next, seq + 1));
+            let copy = to.copy(slot, index, seq)?;
+            if copy.ring != ring {
+                return None;
+            }
+            (new.seq, new.known) = (copy.seq, PAGES.min(new.known + 1));
+            *new.pages.get_mut(copy.seq as usize % PAGES)? = index;
+            at = (copy.next != NO_PAGE).then_some((copy.next, Some(copy.seq + 1)));
         }
         Some(new)
     }
@@ -96,19 +252,17 @@ impl Newest {
         self.seq = self.seq.saturating_sub(1);
     }
 
-    /// Copies the records before the last piece to `page`, at most `want` bytes of them but one
+    /// Copies the records before the last piece to `to.page`, at most `want` bytes of them but one
     /// record at least, as a page of their own. Returns its length, and where it began. `None`:
     /// this page has none, or is gone.
-    pub(crate) fn cut(&self, page: &mut [u8], want: usize) -> Option<(usize, usize)> {
-        // SAFETY: RCU's lock is held.
-        let memory = unsafe { memory_of(self.slot) }?;
+    pub(crate) fn cut(&self, to: &mut Copies, want: usize) -> Option<(usize, usize)> {
         let index = *self.pages.get(self.seq as usize % PAGES)?;
-        memory.copy(index, self.seq, page.get_mut(..PAGE_ROOM)?)?;
-        let info = memory.info(self.ring)?;
-        let mut copy = PageInfo::read(page).filter(|copy| copy.ring == self.ring)?;
-        if (info.first_seq, info.owner.pid) != self.owner {
+        let mut copy = to.copy(self.slot, index, Some(self.seq))?;
+        let info = to.ring.info(self.slot, self.ring)?;
+        if copy.ring != self.ring || (info.first_seq, info.owner.pid) != self.owner {
             return None;
         }
+        let page = &mut to.page;
         let end = match self.end {
             0 => copy.end() as usize,
             end => end,

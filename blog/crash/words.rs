@@ -26,6 +26,7 @@ use kernel::{
     blog::{
         ring::MAX_COMPONENTS,
         wire::{
+            dump::ComponentRoot,
             file::{
                 self as format,
                 Kind, //
@@ -52,11 +53,13 @@ use crate::{
     crash::{
         describe::{
             self,
-            Listed, //
+            Lists, //
         },
         lines::Lines,
         newest::{
-            memory_of,
+            percpu_ring,
+            CopiedRing,
+            Copies,
             Newest, //
         }, //
     },
@@ -66,12 +69,15 @@ use crate::{
         ring::RingWalk,
         sections::{
             self,
-            Form,
-            PAGE_ROOM, //
-        }, //
+            Form, //
+        },
+        selection::take_out, //
     },
     sys::{
-        glue,
+        glue::{
+            self,
+            fetch_value, //
+        },
         hook,
         words, //
     },
@@ -97,8 +103,7 @@ const STEP: usize = 64;
 /// What an event needs, all of which is there from the start: the stack may be small.
 pub(crate) struct Room {
     pub(crate) lines: Lines,
-    /// A page, with room for what `Selection::take_out` needs.
-    page: KVVec<u8>,
+    copies: Copies,
     pub(crate) rings: KVec<Newest>,
     /// Pages that may still be passed on the way to the newest ones.
     steps: u32,
@@ -113,7 +118,7 @@ impl Room {
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             lines: Lines::new()?,
-            page: KVVec::from_elem(0, 2 * PAGE_ROOM, GFP_KERNEL)?,
+            copies: Copies::new()?,
             rings: KVec::with_capacity(RINGS, GFP_KERNEL)?,
             steps: 0,
             chain: Chain::default(),
@@ -121,6 +126,28 @@ impl Room {
             clock: Default::default(),
             text: [0; LINE_MAX],
         })
+    }
+
+    /// Makes the lines of an event, and prints them. The latter takes as long as consoles need, and
+    /// so not under RCU's lock.
+    ///
+    /// # Safety
+    ///
+    /// As for [`say`].
+    unsafe fn say(&mut self, why: Why, task: *mut task_struct) {
+        {
+            let _guard = rcu::read_lock();
+            let Some(lists) = describe::lists() else {
+                return;
+            };
+            // SAFETY: By this function's requirement, and RCU's lock is held.
+            let facts = unsafe {
+                self.find(why, task);
+                tasks::facts(task)
+            };
+            self.make(&facts, lists);
+        }
+        self.print(why);
     }
 
     /// Looks for the rings.
@@ -186,13 +213,8 @@ impl Room {
         let (_, cpu) = tasks::here();
         for slot in 0..MAX_COMPONENTS as u32 {
             for context in [Context::Nmi, Context::Hardirq, Context::Softirq] {
-                // SAFETY: RCU's lock is held.
-                let memory = unsafe { memory_of(slot) };
-                let place = memory.and_then(|memory| memory.percpu_ring(cpu, context));
-                // SAFETY: It points to a ring of this memory, or to what stands for none.
-                let ring = place.and_then(|place| unsafe { place.load(Acquire).as_ref() });
-                if let Some(ring) = ring {
-                    self.add(slot, ring.id(), OF_OTHERS);
+                if let Some(ring) = percpu_ring(slot, cpu, context) {
+                    self.add(slot, ring, OF_OTHERS);
                 }
             }
         }
@@ -202,14 +224,14 @@ impl Room {
         // Of tasks that wait for each other, the chain has the first one once more.
         let mut known = self.rings.iter().map(|known| (known.slot, known.ring));
         if self.rings.len() < most && !known.any(|known| known == (slot, ring)) {
-            if let Some(new) = Newest::new(slot, ring, &mut self.page, &mut self.steps) {
+            if let Some(new) = Newest::new(slot, ring, &mut self.copies, &mut self.steps) {
                 let _ = self.rings.push_within_capacity(new);
             }
         }
     }
 
     /// Makes the lines.
-    pub(crate) fn make(&mut self, task: &format::Task, listed: &Listed) {
+    pub(crate) fn make(&mut self, task: &format::Task, lists: Lists) {
         self.lines.clear();
         self.clock = clock::instant();
         let share = PACKED_ALL / self.rings.len().max(1);
@@ -217,22 +239,22 @@ impl Room {
         while goes_on {
             goes_on = false;
             for n in 0..self.rings.len() {
-                goes_on |= self.line(n, share, task, listed);
+                goes_on |= self.line(n, share, task, lists);
             }
         }
     }
 
     /// Makes a line of the ring at `n`; false: it has no more records, or there is no room.
-    fn line(&mut self, n: usize, share: usize, task: &format::Task, listed: &Listed) -> bool {
+    fn line(&mut self, n: usize, share: usize, task: &format::Task, lists: Lists) -> bool {
         while !self.lines.are_full() {
             let (mut want, mut step) = (0, PIECE);
             while step >= STEP {
-                if let Some((_, true)) = self.put(n, want + step, share, task, listed) {
+                if let Some((_, true)) = self.put(n, want + step, share, task, lists) {
                     want += step;
                 }
                 step /= 2;
             }
-            let put = self.put(n, want, share, task, listed);
+            let put = self.put(n, want, share, task, lists);
             let Some(ring) = self.rings.get_mut(n).filter(|ring| ring.known > 0) else {
                 break;
             };
@@ -260,17 +282,20 @@ impl Room {
         want: usize,
         share: usize,
         task: &format::Task,
-        listed: &Listed,
+        lists: Lists,
     ) -> Option<(usize, bool)> {
-        let (len, start) = self.rings.get(n)?.cut(&mut self.page, want)?;
-        let len = listed.selection.take_out(&mut self.page, len);
-        let written = self.write(n, len, task, listed);
+        let (len, start) = self.rings.get(n)?.cut(&mut self.copies, want)?;
+        let len = take_out(&mut self.copies.page, len, |site| lists.gets(site));
+        let written = self.write(n, len, task, lists);
         Some((start, written.is_some() && self.lines.pack(share).is_some()))
     }
 
     /// Writes a line with a piece.
-    fn write(&mut self, n: usize, len: usize, task: &format::Task, listed: &Listed) -> Option<()> {
-        let (ring, page) = (self.rings.get(n)?, self.page.get(..len)?);
+    fn write(&mut self, n: usize, len: usize, task: &format::Task, lists: Lists) -> Option<()> {
+        let ring = self.rings.get(n)?;
+        // What comes after the page has room for a side table.
+        let (page, table) = self.copies.page.split_at_mut_checked(len)?;
+        let page = &*page;
         let lines = &mut self.lines;
         lines.begin()?;
         let clock = clock::section(1);
@@ -289,20 +314,22 @@ impl Room {
         // The images that the line has; of more, some are in it twice.
         let (mut told, mut count) = ([None; 4], 0);
         while let Some((_, header)) = records.next(page) {
-            // They follow each other. A control record's site is before all.
-            let after = listed.images.partition_point(|i| i.first <= header.site());
-            let Some(n) = after.checked_sub(1).filter(|n| !told.contains(&Some(*n))) else {
+            // A control record's site is before all.
+            let Some((n, image)) = lists.image_of(header.site()) else {
                 continue;
             };
-            if let Some(table) = listed.table_of(n) {
-                lines.add(Kind::Table, &[table])?;
+            if told.contains(&Some(n)) {
+                continue;
             }
-            lines.add(Kind::Images, &[listed.images.get(n)?.as_bytes()])?;
+            if let Some(len) = lists.table_of(n, table) {
+                lines.add(Kind::Table, &[table.get(..len)?])?;
+            }
+            lines.add(Kind::Images, &[image.as_bytes()])?;
             *told.get_mut(count % 4)? = Some(n);
             count += 1;
         }
         add_component(lines, ring.slot)?;
-        add_ring(lines, (ring.slot, ring.ring))?;
+        add_ring(lines, &mut self.copies.ring, (ring.slot, ring.ring))?;
         let ids = format::Page {
             component: ring.slot,
             ring: ring.ring,
@@ -330,10 +357,8 @@ impl Room {
 /// [`add_ring`] is inlined, so that the stack never has both.
 #[inline(never)]
 fn add_component(lines: &mut Lines, slot: u32) -> Option<()> {
-    // SAFETY: RCU's lock is held.
-    let state = unsafe { tables::state_in(slot) }?;
-    // SAFETY: It is there. Somebody may change it meanwhile; all are integers.
-    let root = unsafe { state.root().get().read_volatile() };
+    // Somebody may change it meanwhile; all are integers.
+    let root: ComponentRoot = fetch_value(describe::component_at(slot)?)?;
     let section = format::ComponentSection {
         id: slot,
         enabled: root.enabled,
@@ -346,7 +371,7 @@ fn add_component(lines: &mut Lines, slot: u32) -> Option<()> {
         reserved: 0,
         gone_records: 0,
         lost: Default::default(),
-        name: state.name,
+        name: root.name,
         cleared: root.cleared,
     };
     lines.add(Kind::Component, &[section.as_bytes()])
@@ -354,9 +379,8 @@ fn add_component(lines: &mut Lines, slot: u32) -> Option<()> {
 
 /// Adds what a ring is, by its component's slot and its own number.
 #[inline(never)]
-fn add_ring(lines: &mut Lines, ids: (u32, u32)) -> Option<()> {
-    // SAFETY: RCU's lock is held.
-    let info = unsafe { memory_of(ids.0) }?.info(ids.1)?;
+fn add_ring(lines: &mut Lines, room: &mut CopiedRing, ids: (u32, u32)) -> Option<()> {
+    let info = room.info(ids.0, ids.1)?;
     let section = RingWalk::of(&info, true).section(ids, &info, Form::Snapshot)?;
     lines.add(Kind::Ring, &[section.as_bytes()])
 }
@@ -379,20 +403,12 @@ pub(crate) unsafe fn say(why: Why, task: *mut task_struct) {
     if BUSY.swap(true, Acquire) {
         return;
     }
-    let guard = rcu::read_lock();
     // SAFETY: It stays until `stop`, which waits for this; nobody else uses it.
     let room = unsafe { ROOM.load(Acquire).as_mut() };
-    // SAFETY: RCU's lock is held.
-    let listed = unsafe { describe::listed() };
-    if let Some((room, listed)) = room.zip(listed).filter(|_| words::are_due(why)) {
+    if let Some(room) = room.filter(|_| words::are_due(why)) {
         // SAFETY: By this function's requirement.
-        let facts = unsafe { tasks::facts(task) };
-        // SAFETY: Likewise, and RCU's lock is held.
-        unsafe { room.find(why, task) };
-        room.make(&facts, listed);
-        room.print(why);
+        unsafe { room.say(why, task) };
     }
-    drop(guard);
     // ORDERING: Release: see above.
     BUSY.store(false, Release);
 }

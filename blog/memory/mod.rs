@@ -365,7 +365,7 @@ pub(crate) struct Memory {
     /// Pages that may still go to tables of tasks.
     lendable: AtomicU32,
     /// By CPU and context; empty where interrupts have no rings of their own.
-    percpu: &'static [AtomicPtr<Ring>],
+    pub(crate) percpu: &'static [AtomicPtr<Ring>],
     shared: &'static [Shared],
     mended: AtomicU64,
     /// A later memory has a greater one.

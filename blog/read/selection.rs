@@ -106,7 +106,7 @@ impl Chosen {
 
 /// How much of a site's records a reader gets.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Gets {
+pub(crate) enum Gets {
     All,
     /// No arguments.
     Header,
@@ -169,53 +169,59 @@ impl Selection {
             .unwrap_or(later)
     }
 
-    /// Removes from a copied page, or a piece of one, what the reader doesn't get; returns its new
-    /// length. `room` starts with the page and is twice as long as a page may be, as the control
-    /// records in place of records that weren't chosen may be longer than those were.
+    /// [`take_out`] of what the reader doesn't get.
     pub(crate) fn take_out(&self, room: &mut [u8], len: usize) -> usize {
-        let Some(mut info) = PageInfo::read(room) else {
-            return 0;
+        take_out(room, len, |site| self.gets(site))
+    }
+}
+
+/// Removes from a copied page, or a piece of one, what a reader doesn't get, as `gets` says of its
+/// sites; returns its new length. `room` starts with the page and is twice as long as a page may
+/// be, as the control records in place of records that weren't chosen may be longer than those
+/// were.
+pub(crate) fn take_out(room: &mut [u8], len: usize, gets: impl Fn(u32) -> Gets) -> usize {
+    let Some(mut info) = PageInfo::read(room) else {
+        return 0;
+    };
+    let end = (info.end() as usize).clamp(PAGE_HEADER_SIZE, len.max(PAGE_HEADER_SIZE));
+    // What is read goes to the end, so that what is written doesn't reach it: for two records of no
+    // less than 8 bytes each, 20 bytes more are written at most.
+    let gap = room.len() - end;
+    room.copy_within(PAGE_HEADER_SIZE..end, PAGE_HEADER_SIZE + gap);
+    let mut records = Records::new(room, PAGE_HEADER_SIZE + gap, end + gap);
+    let (mut to, mut base, mut left) = (PAGE_HEADER_SIZE, info.base, Left::default());
+    while let Some((at, header)) = records.next(room) {
+        let (mut size, clock) = (header.size(), header.clock(base));
+        let gets = match header.site() {
+            0 => Gets::All,
+            site => gets(site),
         };
-        let end = (info.end() as usize).clamp(PAGE_HEADER_SIZE, len.max(PAGE_HEADER_SIZE));
-        // What is read goes to the end, so that what is written doesn't reach it: for two records
-        // of no less than 8 bytes each, 20 bytes more are written at most.
-        let gap = room.len() - end;
-        room.copy_within(PAGE_HEADER_SIZE..end, PAGE_HEADER_SIZE + gap);
-        let mut records = Records::new(room, PAGE_HEADER_SIZE + gap, end + gap);
-        let (mut to, mut base, mut left) = (PAGE_HEADER_SIZE, info.base, Left::default());
-        while let Some((at, header)) = records.next(room) {
-            let (mut size, clock) = (header.size(), header.clock(base));
-            let gets = match header.site() {
-                0 => Gets::All,
-                site => self.gets(site),
-            };
-            if gets == Gets::Nothing {
-                left.count += 1;
-                left.clock = clock;
-                continue;
-            }
-            left.write(room, &mut to);
-            if header.site() == 0 {
-                let said = room.get(at + HEADER_SIZE..at + size);
-                if let Some(ControlRecord::TimeExtend(time)) =
-                    said.and_then(ControlRecord::from_payload)
-                {
-                    base = time;
-                }
-            }
-            room.copy_within(at..at + size, to);
-            if gets == Gets::Header {
-                size = HEADER_SIZE;
-                put(room, to, &header.without_payload().0.to_le_bytes());
-            }
-            to += size;
+        if gets == Gets::Nothing {
+            left.count += 1;
+            left.clock = clock;
+            continue;
         }
         left.write(room, &mut to);
-        // Nothing after that is given out.
-        info.commit = u64::from(info.records()) << 32 | to as u64;
-        put(room, 0, &info.bytes());
-        to
+        if header.site() == 0 {
+            let said = room.get(at + HEADER_SIZE..at + size);
+            if let Some(ControlRecord::TimeExtend(time)) =
+                said.and_then(ControlRecord::from_payload)
+            {
+                base = time;
+            }
+        }
+        room.copy_within(at..at + size, to);
+        if gets == Gets::Header {
+            size = HEADER_SIZE;
+            put(room, to, &header.without_payload().0.to_le_bytes());
+        }
+        to += size;
     }
+    left.write(room, &mut to);
+    // Nothing after that is given out.
+    info.commit = u64::from(info.records()) << 32 | to as u64;
+    put(room, 0, &info.bytes());
+    to
 }
 
 fn put(room: &mut [u8], at: usize, bytes: &[u8]) {

@@ -5,16 +5,21 @@
 //! The comment of a function here, and in the files beside those in C, says whether a log call may
 //! call it (any context, NMI included), or only process context.
 
+use core::mem::MaybeUninit;
 use kernel::{
     bindings,
     error::to_result,
     prelude::*,
-    time::msecs_to_jiffies, //
+    time::msecs_to_jiffies,
+    transmute::FromBytes, //
 };
 
 unsafe extern "C" {
     // lib/crc/
     fn crc32_le(crc: u32, p: *const c_void, len: usize) -> u32;
+
+    // write/ccall.c
+    fn blog_copy_nofault(dst: *mut u8, src: u64, size: usize) -> bool;
 
     // lib/hexdump.c
     fn hex2bin(to: *mut u8, digits: *const c_char, bytes: usize) -> c_int;
@@ -44,6 +49,20 @@ pub(crate) unsafe fn set_key(key: *mut bindings::static_key, on: bool) {
 /// Copies between slices of one length; copy_from_slice() would have a panic for others.
 pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+}
+
+/// Copies bytes from an address, which may be any; false: they can't be read. Any context.
+pub(crate) fn fetch(from: u64, to: &mut [u8]) -> bool {
+    // SAFETY: There is room for them. What is at `from`, if anything, is checked.
+    unsafe { blog_copy_nofault(to.as_mut_ptr(), from, to.len()) }
+}
+
+/// The value there, as [`fetch`].
+pub(crate) fn fetch_value<T: FromBytes>(from: u64) -> Option<T> {
+    let mut value = MaybeUninit::<T>::uninit();
+    let to = value.as_mut_ptr().cast();
+    // SAFETY: As in `fetch`; and then they are there, and any bytes are a `T`.
+    unsafe { blog_copy_nofault(to, from, size_of::<T>()).then(|| value.assume_init()) }
 }
 
 /// Goes on with a CRC-32 as in zlib (start with 0).

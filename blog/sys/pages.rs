@@ -18,6 +18,8 @@ use kernel::{
     prelude::*, //
 };
 
+use super::glue::fetch_value;
+
 unsafe extern "C" {
     /// Pages of zeroes whose addresses follow each other; null if there are none. Process
     /// context.
@@ -89,6 +91,7 @@ impl Drop for Mapped {
 /// # Invariants
 ///
 /// It is of no size, or at the start of pages that this owns.
+#[repr(transparent)]
 pub(crate) struct Kept<T: ?Sized>(NonNull<T>);
 
 // SAFETY: It owns the value, as a box does.
@@ -111,6 +114,14 @@ impl<T> Kept<[T]> {
     pub(crate) const fn none() -> Self {
         // INVARIANT: These are of no size.
         Self(NonNull::slice_from_raw_parts(NonNull::dangling(), 0))
+    }
+
+    /// Where the list is that a value at this address, which may be any, keeps. Any context.
+    pub(crate) fn fetch(kept: u64) -> Option<*const [T]> {
+        const { assert!(size_of::<*const [T]>() == size_of::<[usize; 2]>()) };
+        let list = fetch_value::<[usize; 2]>(kept)?;
+        // SAFETY: It is all that a value is, and any bytes are such a pointer.
+        Some(unsafe { mem::transmute_copy(&list) })
     }
 
     /// A copy. As [`Kept::new`].

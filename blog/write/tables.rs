@@ -13,6 +13,7 @@
 
 use core::{
     cell::Cell,
+    mem::offset_of,
     ptr,
     sync::atomic::{
         AtomicPtr,
@@ -59,7 +60,10 @@ use crate::{
         Memory, //
     },
     registry::state::State,
-    sys::hook,
+    sys::{
+        glue::fetch_value,
+        hook, //
+    },
     tasks, //
 };
 
@@ -286,8 +290,9 @@ pub(crate) fn each_state(f: impl Fn(&State)) {
     states.for_each(f);
 }
 
-/// Calls `f` with the slot and the id of each ring of a task: the current one, or if it is another
-/// one, where the caller is neither an NMI nor a log call.
+/// Calls `f` with the slot and the id of each ring of a task, up to one that can't be read: the
+/// current one, or if it is another one, where the caller is neither an NMI nor a log call. For a
+/// crash: all is read as crash tools do, by [`fetch_value`].
 ///
 /// # Safety
 ///
@@ -297,15 +302,26 @@ pub(crate) unsafe fn rings_of(
     is_other: bool,
     mut f: impl FnMut(u32, u32),
 ) {
+    let word = |at: u64, offset: u32| fetch_value::<u64>(at.wrapping_add(offset.into()));
     // SAFETY: By this function's requirement.
-    let Some(table) = (unsafe { task::table(task) }) else {
+    let Some(table) = (unsafe { task::table_at(task, fetch_value) }) else {
         return;
     };
-    let _guard = is_other.then(|| lock(table));
-    // SAFETY: The lock is held; or this is in the task, as a log call is, and what is taken out of
-    // the list meanwhile stays as long as RCU's lock is held. There are no more than components.
-    let rings = unsafe { table.rings() }.take(MAX_COMPONENTS);
-    rings.for_each(|ring| f(ring.slot(), ring.id()));
+    // In the task itself, this is as a log call: what is taken out of the list meanwhile stays as
+    // long as RCU's lock is held.
+    let index = word(table, offset_of!(Tls, index) as u32).filter(|_| is_other);
+    let _guard = index.map(|index| tasks::lock_tls(index as u32 / NEIGHBOURS));
+    let mut next = word(table, Tls::LAYOUT.first);
+    for _ in 0..MAX_COMPONENTS {
+        let Some(ring) = next.filter(|ring| *ring != 0) else {
+            return;
+        };
+        let ids = word(ring, Ring::LAYOUT.busy).zip(word(ring, Ring::LAYOUT.id));
+        if let Some((slot, id)) = ids {
+            f(u32::from(slot as u16), id as u32);
+        }
+        next = word(ring, Ring::LAYOUT.next);
+    }
 }
 
 /// Undoes [`publish`].

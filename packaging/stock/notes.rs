@@ -81,7 +81,9 @@ extern "C" fn blog_note_tasks() {
     // SAFETY: One at a time gets here. Nobody else stores to this field.
     unsafe { blog_root.update(|root| (*root).task_notes_len = 0) };
     for later in [false, true] {
-        task::for_each(|task| {
+        // The machine crashes: what leads to a table may be spoilt.
+        let fetch = |at| read(at as *const task_struct, 0);
+        task::for_each(fetch, |task| {
             let note = if len < MAX { note(task) } else { None };
             if let Some(note) = note.filter(|note| waits(note) == later) {
                 // SAFETY: As above.

@@ -107,6 +107,21 @@ pub unsafe fn table(task: *mut task_struct) -> Option<&'static Tls> {
     find(home(task), task).map(|(_, table)| table)
 }
 
+/// The task of the table in a slot: see [`table_at`].
+fn task_in(slot: &AtomicPtr<Tls>, fetch: impl Fn(u64) -> Option<u64>) -> Option<u64> {
+    fetch((slot.load(Acquire) as u64).wrapping_add(Tls::LAYOUT.task.into()))
+}
+
+/// Where that is, for those who follow a pointer only by `fetch`, which reads a word.
+///
+/// # Safety
+///
+/// `task` must be valid.
+pub unsafe fn table_at(task: *mut task_struct, fetch: impl Fn(u64) -> Option<u64>) -> Option<u64> {
+    let slot = bucket(home(task)).find(|slot| task_in(slot, &fetch) == Some(task as u64))?;
+    Some(slot.load(Acquire) as u64)
+}
+
 /// Gives a task its table, of which it is the [`Tls::task`]. `Err`: it has this one already, as a
 /// log call that interrupted this one has been faster; or none, as there is no room.
 ///
@@ -144,16 +159,13 @@ pub unsafe fn take(task: *mut task_struct, table: &Tls) -> bool {
     })
 }
 
-/// Calls `f` with each task that has rings. It may be ending, or have ended. Any context.
-pub fn for_each(mut f: impl FnMut(*const task_struct)) {
+/// Calls `f` with each task that has rings. It may be ending, or have ended. Any context; `fetch` as
+/// for [`table_at`].
+pub fn for_each(fetch: impl Fn(u64) -> Option<u64>, mut f: impl FnMut(*const task_struct)) {
     for slot in &TASKS.0 {
         // Null before [`init`].
-        // SAFETY: As in `find`.
-        if let Some(table) = unsafe { slot.load(Acquire).as_ref() } {
-            let task = table.task.load(Relaxed);
-            if !task.is_null() {
-                f(task.cast());
-            }
+        if let Some(task) = task_in(slot, &fetch).filter(|task| *task != 0) {
+            f(task as *const task_struct);
         }
     }
 }

@@ -10,6 +10,7 @@ mod suite {
         crash::{
             describe,
             newest::{
+                Copies,
                 Newest,
                 PAGES, //
             },
@@ -18,10 +19,7 @@ mod suite {
                 RINGS, //
             }, //
         },
-        read::{
-            piece::Records,
-            sections::PAGE_ROOM, //
-        },
+        read::piece::Records,
         tasks, //
     };
     use kernel::{
@@ -99,16 +97,16 @@ mod suite {
                 let rig = Rig::new(c"blog_test_words", config(512, 256, Mode::Overwrite))?;
                 (0..count).for_each(|n| assert!(rig.log(n)));
                 let mut all = KVVec::from_elem(u64::MAX, count as usize, GFP_KERNEL)?;
-                let mut page = KVVec::from_elem(0, 2 * PAGE_ROOM, GFP_KERNEL)?;
+                let mut copies = Copies::new()?;
                 let mut left = count as usize;
                 let done = with_ring(rig.state()?.slot(), |ring| {
                     let mut good = true;
                     while ring.known > 0 {
-                        let Some((len, start)) = ring.cut(&mut page, want) else {
+                        let Some((len, start)) = ring.cut(&mut copies, want) else {
                             ring.back();
                             continue;
                         };
-                        good &= put(&page, len, &mut all, &mut left);
+                        good &= put(&copies.page, len, &mut all, &mut left);
                         ring.took(start);
                     }
                     good
@@ -130,10 +128,10 @@ mod suite {
         (0..9 * PER_PAGE).for_each(|n| assert!(rig.log(n)));
         let slot = rig.state()?.slot();
         let ring = with_ring(slot, |ring| ring.ring)?.ok_or(ENOENT)?;
-        let mut page = KVVec::from_elem(0, PAGE_ROOM, GFP_KERNEL)?;
+        let mut copies = Copies::new()?;
         for (steps, found) in [(5, false), (50, true)] {
             let (mut left, guard) = (steps, rcu::read_lock());
-            let ring = Newest::new(slot.into(), ring, &mut page, &mut left);
+            let ring = Newest::new(slot.into(), ring, &mut copies, &mut left);
             drop(guard);
             assert_eq!(ring.is_some(), found);
             assert!(left < steps && (found || left == 0));
@@ -153,15 +151,15 @@ mod suite {
             }
         };
         log(2 * PER_PAGE);
-        let mut page = KVVec::from_elem(0, 2 * PAGE_ROOM, GFP_KERNEL)?;
+        let mut copies = Copies::new()?;
         let good = with_ring(rig.state()?.slot(), |ring| {
             let mut good = true;
             while ring.known > 0 {
                 log(PER_PAGE / 4);
-                match ring.cut(&mut page, 300) {
+                match ring.cut(&mut copies, 300) {
                     Some((len, start)) => {
                         pieces += 1;
-                        good &= put(&page, len, &mut [], &mut 0);
+                        good &= put(&copies.page, len, &mut [], &mut 0);
                         ring.took(start);
                     }
                     None => ring.back(),
@@ -194,10 +192,9 @@ mod suite {
                 tasks::facts(me())
             };
             let rings = room.rings.len();
-            // SAFETY: RCU's lock is held.
-            let listed = unsafe { describe::listed() };
+            let lists = describe::lists();
             let began = Instant::<Monotonic>::now();
-            let made = listed.map(|listed| room.make(&facts, listed));
+            let made = lists.map(|lists| room.make(&facts, lists));
             let us = began.elapsed().as_micros_ceil();
             drop(guard);
             assert!(made.is_some());

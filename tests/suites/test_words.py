@@ -117,6 +117,33 @@ def test_an_oops_of_a_thread(work: Path, decoder: Path, sh: Run) -> None:
     assert numbers == list(range(100 - len(numbers), 100))
 
 
+# What blog_crash stores over: bits as in tests/modules/crash/crash.rs. An event looks at 8 rings.
+MEMORY, DESCRIPTIONS, LIST = 0x03F, 0x3C0, 0x400
+
+
+@pytest.mark.kernels("stock")
+@pytest.mark.parametrize("spoilt", [MEMORY, DESCRIPTIONS, LIST])
+def test_a_machine_with_spoilt_memory_restarts(
+    work: Path, decoder: Path, sh: Run, spoilt: int
+) -> None:
+    """Where pointers of rings, pages and tables lead nowhere, words of the other rings are there."""
+    kernel, out = vm.kernel("stock"), work / f"spoilt-{spoilt:x}"
+    initrd = vm.initrd(work / "spoilt-initrd", kernel.busybox, TOP / "tests/guest/e2e/spoilt.sh",
+                       kernel.files(), {})  # fmt: skip
+    guest = vm.Guest(out, kernel, initrd, vm.Machine(2, 512, f"panic=1 spoil={spoilt}"), 0)
+    try:
+        guest.wait("Kernel panic - not syncing: blog_crash: wild stores", 200)
+        guest.wait_end(60)
+    finally:
+        guest.end()
+    assert "Oops" not in guest.text()
+    if spoilt == LIST:
+        return
+    said = sh(decoder, "console", "--sidetable", kernel.modules / "blog", guest.console)
+    numbers = [int(n) for n in re.findall(r" s=(\d+) ", said)]
+    assert len(numbers) > 20 and numbers == list(range(100 - len(numbers), 100))
+
+
 @pytest.mark.parametrize(
     "args", [f"last={OOPS | HANG}", "last=0", "lockdown=confidentiality quiet_driver"]
 )

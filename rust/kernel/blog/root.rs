@@ -84,7 +84,7 @@ macro_rules! from_bytes {
     )*};
 }
 
-from_bytes!(ComponentRoot MemoryRoot Root TableRoot TaskNote);
+from_bytes!(ComponentRoot MemoryRoot Root SideTable TableRoot TaskNote file::Image);
 
 /// The root of a kernel that doesn't log yet.
 pub const fn empty() -> Root {

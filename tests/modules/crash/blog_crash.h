@@ -38,7 +38,7 @@ struct crash_writer {
 };
 
 /* main.c */
-extern unsigned int param_records, param_at, param_every;
+extern unsigned int param_records, param_at, param_every, param_spoil;
 
 struct crash_writer *crash_writer_new(void);
 void crash_writer_is_me(struct crash_writer *writer, const char *context);
@@ -53,6 +53,7 @@ void crash_tell_here(void);
 /* scenes.c and step.c: each returns when what it starts is running. */
 int crash_softirq(void);
 int crash_oops(void);
+int crash_spoilt(void);
 int crash_abba(void);
 int crash_lost(void);
 int crash_lockup(void);
@@ -82,5 +83,6 @@ extern char blog_reserve[];
 void blog_crash_log(u32 writer, u32 seq, u32 event);
 void blog_crash_noise(u32 writer, u32 seq);
 u64 blog_crash_published(struct task_struct *task);
+void blog_crash_spoil(struct task_struct *task, u32 which);
 
 #endif

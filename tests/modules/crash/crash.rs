@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The logging half of the crash module: components, and calls as any driver has them.
+//! The logging half of the crash module: components, and calls as any driver has them; and what
+//! spoils BLog's memory.
 //!
 //! C calls these functions in the contexts whose records the tests look for. A record follows from
 //! its writer and its sequence number, so a reader of a dump knows what each one must be.
 
-use core::sync::atomic::Ordering::Relaxed;
+use core::{
+    mem::offset_of,
+    sync::atomic::Ordering::Relaxed, //
+};
 use kernel::{
     bindings::task_struct,
     blog::{
         blog_component,
         blog_log,
-        ring::Ring,
+        ring::{
+            Ring,
+            Tls, //
+        },
+        root::blog_root,
         task,
+        wire::dump::{
+            ComponentRoot,
+            MemoryRoot,
+            SlotLayout,
+            TableRoot, //
+        },
         Component, //
     }, //
 };
@@ -84,4 +98,130 @@ unsafe extern "C" fn blog_crash_published(task: *mut task_struct) -> u64 {
     table
         .and_then(|table| unsafe { table.find(slot) })
         .map_or(0, Ring::records)
+}
+
+/// Components that are spoilt, each in its own way.
+macro_rules! spoilt {
+    ($($component:ident $name:literal)*) => {
+        $(blog_component! { $component, name: $name, size_kb: 128, ring_kb: 16 })*
+
+        /// Logs to those of them that have a bit in `which`; returns the slots of all.
+        fn log_to_spoilt(mut which: u32) -> [u32; [$($name),*].len()] {
+            [$({
+                if which & 1 != 0 {
+                    (0..40).for_each(|n| blog_log!($component, "spoilt {}", n));
+                }
+                which >>= 1;
+                // SAFETY: Nothing is stored there.
+                unsafe { $component.raw().switch() }.slot.load(Relaxed)
+            }),*]
+        }
+    };
+}
+
+spoilt! {
+    SPOILT_BY_ONES "spoilt_by_ones"
+    SPOILT_BY_NULL "spoilt_by_null"
+    SPOILT_BY_HOLE "spoilt_by_hole"
+    SPOILT_SLOT "spoilt_slot"
+    SPOILT_SLOTS "spoilt_slots"
+    SPOILT_RINGS "spoilt_rings"
+    SPOILT_INTERRUPTS "spoilt_interrupts"
+    SPOILT_MEMORY "spoilt_memory"
+    SPOILT_ROOT "spoilt_root"
+}
+
+/// An address that no x86 has.
+const ONES: u64 = 0xdead_4ead_0000_0000;
+
+/// The word at an address.
+///
+/// # Safety
+///
+/// There is one.
+unsafe fn word(address: u64, offset: u32) -> *mut u64 {
+    (address + u64::from(offset)) as *mut u64
+}
+
+/// Spoils what leads to the `n`-th chunk of a table.
+///
+/// # Safety
+///
+/// It is a table of BLog's.
+unsafe fn spoil_chunk(table: &TableRoot, n: u32) {
+    // SAFETY: By this function's requirement there is such a pointer.
+    unsafe { *word(table.chunks, n * 8) = ONES };
+}
+
+/// Stores over the pointers of BLog's memory, as a driver gone wild may: those with a bit in
+/// `which`, in the order of the components above, then those of the task's list of rings: the last
+/// one's, and the first one's.
+///
+/// # Safety
+///
+/// `task` is the current task, and the machine is about to panic.
+#[no_mangle]
+unsafe extern "C" fn blog_crash_spoil(task: *mut task_struct, which: u32) {
+    let slots = log_to_spoilt(which);
+    // SAFETY: The current task is valid, and all of BLog's memory stays; it is as its descriptions
+    // say.
+    unsafe {
+        let root = &*blog_root.get();
+        let Some(table) = task::table(task) else {
+            return;
+        };
+        let percpu = SPOILT_INTERRUPTS.raw().switch().percpu.load(Relaxed);
+        for (n, slot) in slots.into_iter().enumerate() {
+            let Some(ring) = table.find(slot) else {
+                continue;
+            };
+            let (id, ring) = (ring.id(), core::ptr::from_ref(ring) as u64);
+            let page = word(ring, Ring::LAYOUT.page);
+            let described = word(root.components, slot * 8);
+            let to_memory = word(*described, offset_of!(ComponentRoot, memory) as u32);
+            let memory = &*(*to_memory as *const MemoryRoot);
+            match n {
+                0 => *page = ONES,
+                1 => *page = 0,
+                2 => *page ^= 1 << 43,
+                3 => spoil_slot(&memory.slots, &root.slot, *page),
+                4 => (0..memory.slots.capacity).for_each(|n| spoil_chunk(&memory.slots, n)),
+                5 => spoil_chunk(&memory.rings, id / memory.rings.per_chunk),
+                // Three contexts on each CPU
+                6 => (0..3 * root.system.cpus).for_each(|n| *word(percpu as u64, n * 8) = ONES),
+                7 => *to_memory = ONES,
+                _ => *described = ONES,
+            }
+        }
+        let mut link = word(core::ptr::from_ref(table) as u64, Tls::LAYOUT.first);
+        match which >> slots.len() {
+            0 => (),
+            1 => {
+                while *link != 0 {
+                    link = word(*link, Ring::LAYOUT.next);
+                }
+                *link = ONES;
+            }
+            _ => *link = ONES,
+        }
+    }
+}
+
+/// Spoils what leads to a page.
+///
+/// # Safety
+///
+/// It is the table of a component's slots, one of which has the page with these bytes.
+unsafe fn spoil_slot(table: &TableRoot, layout: &SlotLayout, page: u64) {
+    for n in 0..table.capacity * table.per_chunk {
+        // SAFETY: By this function's requirement.
+        unsafe {
+            let slot = *word(table.chunks, n / table.per_chunk * 8);
+            let slot = slot + u64::from(n % table.per_chunk * table.stride);
+            let at = word(slot, layout.page);
+            if *at == page & !0xfff {
+                *at = ONES;
+            }
+        }
+    }
 }

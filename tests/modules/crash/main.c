@@ -39,6 +39,8 @@ TEST_PARAM(at, 1, 0644, "instructions into the log call at which to stop");
 TEST_PARAM(every, 0, 0644,
 	   "after an NMI, stop again after so many more (0: an NMI is for the kernel)");
 
+TEST_PARAM(spoil, 0, 0644, "which of BLog's pointers scene spoilt stores over, a bit for each");
+
 static struct crash_writer crash_writers[CRASH_WRITERS];
 static atomic_t crash_writer_count;
 /* Writers at their places, since the crier has last spoken. */
@@ -148,6 +150,7 @@ static const struct {
 } crash_scenes[] = {
 	{ "softirq", 1 }, { "abba", 2 },   { "lost", 2 }, { "lockup", 1 },
 	{ "blame", 6 },	  { "record", 1 }, { "turn", 1 }, { "oops", 1 },
+	{ "spoilt", 1 },
 };
 
 static int crash_start(unsigned int scene)
@@ -172,6 +175,8 @@ static int crash_start(unsigned int scene)
 		return crash_blame();
 	case 7:
 		return crash_oops();
+	case 8:
+		return crash_spoilt();
 	default:
 		return crash_steps(scene == 6);
 	}
@@ -207,7 +212,7 @@ static const struct kernel_param_ops crash_scene_ops = {
 
 /* Not on the command line: it takes threads. */
 module_param_cb(scene, &crash_scene_ops, NULL, 0600);
-MODULE_PARM_DESC(scene, "softirq, abba, lost, lockup, blame, record, turn or oops: brings the kernel down");
+MODULE_PARM_DESC(scene, "softirq, abba, lost, lockup, blame, record, turn, oops or spoilt: brings the kernel down");
 
 /* No exit: what a scene has started has no end. */
 

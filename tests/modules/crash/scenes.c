@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What goes wrong in a driver: a NULL pointer in a softirq or a thread, two threads that wait
- * for each other's lock, a completion that nobody sends, a thread that doesn't let
- * go of its CPU, threads that wait for each other in a chain.
+ * What goes wrong in a driver: a NULL pointer in a softirq or a thread, stores to memory that isn't
+ * the driver's, two threads that wait for each other's lock, a completion that nobody sends, a
+ * thread that doesn't let go of its CPU, threads that wait for each other in a chain.
  */
 
 #include <linux/completion.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/panic.h>
 #include <linux/preempt.h>
 #include <linux/rwsem.h>
 #include <linux/sched/task.h>
@@ -79,6 +80,24 @@ static int crash_die(void *data)
 int crash_oops(void)
 {
 	return test_start(NULL, -1, crash_die, crash_writer_new(), "%s/1", __func__);
+}
+
+/* A panic after stores to where BLog has its pointers. */
+
+static int crash_wild(void *data)
+{
+	struct crash_writer *writer = data;
+
+	crash_writer_is_me(writer, "task");
+	while (writer->records < param_records)
+		crash_note(writer, CRASH_WORKS);
+	blog_crash_spoil(current, param_spoil);
+	panic("blog_crash: wild stores");
+}
+
+int crash_spoilt(void)
+{
+	return test_start(NULL, -1, crash_wild, crash_writer_new(), "%s/1", __func__);
 }
 
 /* AB-BA. */

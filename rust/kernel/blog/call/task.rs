@@ -57,6 +57,17 @@ pub unsafe fn table(task: *mut task_struct) -> Option<&'static Tls> {
     some(unsafe { field(task) }.load(Acquire))
 }
 
+/// Where that is, for those who follow a pointer only by `fetch`, which reads a word.
+///
+/// # Safety
+///
+/// `task` must be valid.
+pub unsafe fn table_at(task: *mut task_struct, _: impl Fn(u64) -> Option<u64>) -> Option<u64> {
+    // SAFETY: By this function's requirement.
+    let table = unsafe { field(task) }.load(Acquire);
+    (table != no_rings()).then_some(table as u64)
+}
+
 /// A table, where it doesn't stand for none.
 #[inline]
 fn some(table: *mut Tls) -> Option<&'static Tls> {
