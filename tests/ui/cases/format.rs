@@ -53,7 +53,7 @@ pub fn f(a: u32, b: u32) {
     blog_log!(C, "{r#a}");
     //~          ^ raw identifiers are not supported in format strings; omit the `r#`
     blog_log!(C, "{missing}");
-    //~          ^ cannot find value `missing` in this scope: not found in this scope
+    //~          ^ cannot find value `missing` in this scope
     blog_log!(C, "{self}");
-    //~          ^ expected value, found module `self`: `self` value is a keyword only available in methods with a `self` parameter
+    //~          ^ expected value, found module `self`
 }

@@ -6,5 +6,5 @@
 
 pub fn call() {
     let _ = kernel::blog::abi::blog_reserve;
-    //~                   ^ module `abi` is private: private module
+    //~                   ^ module `abi` is private
 }

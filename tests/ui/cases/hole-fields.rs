@@ -9,11 +9,13 @@ use kernel::blog::{Config, Loaded};
 // A component whose name is no string.
 pub fn name() -> Config {
     Config { name: core::ptr::null(), ..Config::new() }
-    //~      ^ field `name` of struct `Config` is private: private field
+    //~      ^ field `name` of struct `Config` is private
 }
 
 // A call that says that its site is on.
 pub fn forge() -> Loaded {
     Loaded { id_shl10: 0xff, gate: 0, level: 3 }
-    //~      ^ fields `id_shl10`, `gate` and `level` of struct `kernel::blog::Loaded` are private: private field, private field, private field
+    //~      ^ field `id_shl10` of struct `Loaded` is private
+    //~      ^ field `gate` of struct `Loaded` is private
+    //~      ^ field `level` of struct `Loaded` is private
 }

@@ -31,7 +31,7 @@ impl BlogArg for Long {
 struct Mine(RawComponent);
 
 impl Component for Mine {
-//~ <- the trait `kernel::blog::Component` requires an `unsafe impl` declaration
+//~ <- the trait `Component` requires an `unsafe impl` declaration
     fn is_on(&self) -> bool {
         true
     }

@@ -6,5 +6,5 @@
 
 pub fn freeze() {
     kernel::blog::root::set_frozen(true);
-    //~                 ^ cannot find function `set_frozen` in module `kernel::blog::root`: not found in `kernel::blog::root`
+    //~                 ^ cannot find function `set_frozen` in module `kernel::blog::root`
 }

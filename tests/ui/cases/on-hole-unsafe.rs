@@ -11,25 +11,25 @@ use kernel::blog::{
 // A record for a component that is off.
 pub fn record(raw: &RawComponent, site: Loaded) {
     (&1u32,).log(raw, site);
-//~ ^ call to unsafe function `kernel::blog::BlogArgs::log` is unsafe and requires unsafe function or block: call to unsafe function
+//~ ^ call to unsafe function `BlogArgs::log` is unsafe and requires unsafe function or block
 }
 
 // What stands for a ring, as if it were one; and a table of rings.
 pub fn use_them(raw: &RawComponent) {
     let _ = (*no_ring()).records();
-    //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block: dereference of raw pointer
+    //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block
     let _ = task::table(core::ptr::null_mut());
-    //~     ^ call to unsafe function `table` is unsafe and requires unsafe function or block: call to unsafe function
+    //~     ^ call to unsafe function `table` is unsafe and requires unsafe function or block
     task::init();
-//~ ^ call to unsafe function `init` is unsafe and requires unsafe function or block: call to unsafe function
+//~ ^ call to unsafe function `init` is unsafe and requires unsafe function or block
     let _ = (*ring_of(raw)).records();
-    //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block: dereference of raw pointer
+    //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block
 }
 
 // Storing to what crash tools find.
 pub fn freeze() {
     blog_root.update(|_| ());
-//~ ^ call to unsafe function `kernel::blog::root::Live::<T>::update` is unsafe and requires unsafe function or block: call to unsafe function
+//~ ^ call to unsafe function `Live::<T>::update` is unsafe and requires unsafe function or block
     (*blog_root.get()).crash.frozen = 1;
-//~ ^ dereference of raw pointer is unsafe and requires unsafe function or block: dereference of raw pointer
+//~ ^ dereference of raw pointer is unsafe and requires unsafe function or block
 }

@@ -8,5 +8,5 @@ use kernel::blog::BlogArg;
 pub struct S {
     fits: Option<Option<Option<Option<Option<Option<Option<u8>>>>>>>,
     eight: Option<Option<Option<Option<Option<Option<Option<Option<u8>>>>>>>>,
-//~        ^ evaluation panicked: BLog: `Option` and `Result` are nested too deep in this argument: evaluation of `_::_` failed inside this call
+//~        ^ BLog: `Option` and `Result` are nested too deep in this argument
 }
