@@ -209,7 +209,8 @@ def test_pages_and_comments_keep_to_the_style() -> None:
         assert not (found := bad.search(" ".join(text.split()))), (path, found)
     # Of rule 3; comments still have such words.
     riddles = re.compile(
-        r"\b(from|of|for|by|but|is) who\b|\bthat which\b|\bwhat is there\b|\bof all of which\b", re.I
+        r"\b(from|of|for|by|but|is) who\b|\bthat which\b|\bwhat is there\b|\bof all of which\b",
+        re.I,
     )
     for page in [*PAGES, TOP / "Kconfig", TOP / "patches/cover-letter"]:
         text = " ".join(page.read_text().split())

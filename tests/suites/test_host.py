@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import TOP, Run, files
@@ -33,18 +34,25 @@ def impossible() -> set[str]:
     return set()
 
 
-def test_workspace(subtests: pytest.Subtests) -> None:
+def test_workspace(work: Path, subtests: pytest.Subtests) -> None:
     skipped = impossible()
     for name in skipped:
         with subtests.test(msg=name):
             pytest.skip("needs a terminal: no /dev/pts is mounted here")
-    done = subprocess.run(
-        ["cargo", "test", "--locked", "--workspace", "--offline", "--no-fail-fast",
-         "--", *(f"--skip={name}" for name in skipped)],
-        cwd=TOP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, errors="replace", check=False)  # fmt: skip
-    said = dict(re.findall(r"^---- (.*) stdout ----\n\n?((?:.+\n)+)", done.stdout, re.MULTILINE))
-    ended = re.findall(r"^test (.*) \.\.\. (ok|FAILED|ignored)(.*)", done.stdout, re.MULTILINE)
+    output = work / "output"
+    try:
+        with output.open("w") as file:
+            done = subprocess.run(
+                ["cargo", "test", "--locked", "--workspace", "--offline", "--no-fail-fast",
+                 "--", *(f"--skip={name}" for name in skipped)],
+                cwd=TOP, stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=False)  # fmt: skip
+    finally:
+        # If a test does not end, this names it.
+        lines = output.read_text(errors="replace").splitlines()
+        print("\n".join(lines[-40:]))
+    text = "\n".join([*lines, ""])
+    said = dict(re.findall(r"^---- (.*) stdout ----\n\n?((?:.+\n)+)", text, re.MULTILINE))
+    ended = re.findall(r"^test (.*) \.\.\. (ok|FAILED|ignored)(.*)", text, re.MULTILINE)
     for test, end, why in ended:
         if "test_host.py runs it" in why:
             continue
@@ -52,7 +60,7 @@ def test_workspace(subtests: pytest.Subtests) -> None:
             if end == "ignored":
                 pytest.skip(f"ignored{why}")
             assert end == "ok", said.get(test)
-    assert ended and not done.returncode, "\n".join(done.stdout.splitlines()[-40:])
+    assert ended and not done.returncode, f"status {done.returncode}"
     ran = {test.split()[0].rpartition("::")[2] for test, _, _ in ended}
     missing = written("*.rs", ":!tests/kunit") - ran - skipped
     assert not missing, f"in no crate, or in none that is built: {missing}"
