@@ -34,6 +34,8 @@ def impossible() -> set[str]:
     return set()
 
 
+# It compiles all crates, beside another suite.
+@pytest.mark.timeout(3600)
 def test_workspace(work: Path, subtests: pytest.Subtests) -> None:
     skipped = impossible()
     for name in skipped:
