@@ -141,7 +141,12 @@ LOGGERS = {
     "event_on": "TRACE_EVENT",
     "trace_printk": "trace_printk",
 }
-SITES = {"blog": "blog_log!", "blog_err": "blog_err!", "event": "TRACE_EVENT"}
+SITES = {
+    "blog": "blog_log!",
+    "blog_err": "blog_err!",
+    "blog_c": "blog_log() of C",
+    "event": "TRACE_EVENT",
+}
 
 
 def bytes_table(run: Run) -> str:
@@ -304,6 +309,8 @@ def write(out: Path, runs: list[Run], found: Bounds) -> None:
         texts[f"bytes-{run.setup}"] = bytes_table(run)
         texts[f"fio-{run.setup}"] = fio_table(run)
         texts[f"turns-{run.setup}"] = turns_table(run)
+        own = [verdict for verdict in found.verdicts if verdict.setup == run.setup]
+        texts[f"bounds-{run.setup}"] = head(run) + "\n" + verdicts(own)
     if read := by_setup.get("reading"):
         texts["reading"] = reading_table(read)
     if counted := by_setup.get("counted"):
@@ -313,7 +320,6 @@ def write(out: Path, runs: list[Run], found: Bounds) -> None:
             texts["summary"] = summary(counted, native)
     model = (out / "model" / "table").read_text()
     texts["model"] = where(read_facts(out / "model"), "model") + f"\n{model}"
-    texts["bounds"] = "".join(map(head, runs)) + "\n" + verdicts(found.verdicts)
     for name, text in texts.items():
         if text:
             (out / f"{name}.txt").write_text(text)

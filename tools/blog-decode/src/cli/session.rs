@@ -42,7 +42,7 @@ pub struct Session {
 pub struct End {
     /// The exit status.
     pub status: u8,
-    /// No record was wanted. That is told.
+    /// No record was wanted. Standard error has a line about it.
     pub is_empty: bool,
 }
 
