@@ -26,7 +26,7 @@ MACHINES = {
     "huge": ("stock", vm.Machine(2, 2048, "hugepages=870")),
     "user": ("stock", vm.Machine(2, 1024)),
     "node": ("stock", vm.Machine(2, 1024, more=NODES)),
-    "beside": ("stock", vm.Machine(2, 512)),
+    "beside": ("x86", vm.Machine(2, 512)),
     "boot": (
         "uml",
         vm.Machine(
