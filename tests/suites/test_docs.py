@@ -655,6 +655,8 @@ def test_costs_in_sentences_are_those_of_the_tables() -> None:
     stock = cells(STOCK.read_text().partition("\nWhat it costs\n")[2])
     sites = cells(measured(TABLES, "sites"))
     site = float(sites["blog_log!", "sum"])
+    fio = cells(measured(TABLES, "fio-counted"))
+    of_off = float(fio["batch: BLog, each I/O twice", "of BLog off"].removesuffix(" %"))
     site_of_c = [sites["blog_log() of C", part] for part in ("sum", "code")]
     model = re.findall(r"^ +256 +(1|64) .* ([\d.]+)$", measured(TABLES, "model"), re.M)
     one, many = ([float(last) for shelves, last in model if shelves == n] for n in ("1", "64"))
@@ -684,6 +686,7 @@ def test_costs_in_sentences_are_those_of_the_tables() -> None:
          r" ring, for (\d+)", single["page_turn"], single["first_record_of_task"]),
         (COST, r"256 CPUs log (\S+) times as much as one once all rings are full, and"
          r" (\S+) times", many[0], many[-1]),
+        (COST, r"Logging an I/O on rnull twice takes about (\S+) %", 100 - of_off),
         (IN_RUST, r"A call takes (\S+) bytes of memory", site),
         (MEMORY, r"256 CPUs log (\S+) times as much as one while tasks log"
          r" 100 records, end, and are freed where they ran, (\S+) times while rings grow; with 64 of"
