@@ -318,6 +318,7 @@ copyright, changelog and the helper for drgn are there: ls /usr/share/doc/blog-t
 the program for crash kernels is where its unit has it: test -x "$(sed -n s/^ExecStartPre=-//p /usr/lib/systemd/system/kdump-tools-dump.service.d/blog.conf)"
 dpkg finds all files unchanged: ! dpkg --verify blog-tools | grep .
 dpkg removes it: rm -rf /root/.config /root/.local /root/.cache /root/.zcompdump && dpkg -r blog-tools >/dev/null
+dpkg purges what it has saved, and nothing else: mkdir -p /var/lib/blog/previous && touch /var/lib/blog/previous/000001-Z.blog /var/lib/blog/previous/mine && dpkg -P blog-tools >/dev/null && ls -R /var/lib/blog | grep -v : | paste -sd' ' | grep -qx 'previous  mine' && rm -r /var/lib/blog
 nothing is left: list | diff before -
 """.strip().splitlines()
 

@@ -120,6 +120,20 @@ def test_a_lock_ends_with_its_script(clone: Path, sh: Run) -> None:
     assert waiting.communicate()[0] == "mine\n"
 
 
+# --- folders of others ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", ["series", "stock-tree"])
+def test_folders_of_others_stay(tmp_path: Path, sh: Run, program: str) -> None:
+    names = ("0001-mail.patch", "include.patch", "letter")
+    for name in names:
+        (tmp_path / name).write_text("--- a/letter\n+++ b/letter\n")
+    words = [TOP / "scripts" / program, *([tmp_path] if program == "stock-tree" else [])]
+    said = sh(*words, env=os.environ | {"OUT": str(tmp_path)}, status=[1])
+    assert f"{tmp_path} has other files" in said
+    assert sorted(os.listdir(tmp_path)) == sorted(names)
+
+
 # --- metadata of a stock kernel -------------------------------------------------------
 
 
