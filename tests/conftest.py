@@ -19,6 +19,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -33,7 +34,6 @@ CACHE = vm.places()[2]
 TIERS = ("fast", "full", "deep")
 # Seconds that a test may take; a command that it runs may take less, so that its output is shown.
 LIMIT, DEEP_LIMIT = 1800, 4 * 3600
-BUILT = pytest.StashKey[dict[str, str]]()
 
 
 # --- choice of suites -------------------------------------------------------------
@@ -60,6 +60,18 @@ def named(config: pytest.Config) -> list[Path]:
 def in_tier(suite: Path, tier: str) -> bool:
     """Each tier contains the tiers before it."""
     return TIERS.index(constant(suite, "TIER", "full")) <= TIERS.index(tier)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        file, os.environ[NOTES] = tempfile.mkstemp(prefix="blog-")
+        os.close(file)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        os.unlink(os.environ.pop(NOTES))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -99,41 +111,29 @@ def kernels_of(item: pytest.Item) -> set[str]:
     return {flavour for mark in item.iter_markers("kernels") for flavour in mark.args}
 
 
-def build(flavours: Iterable[str], quiet: bool) -> dict[str, str]:
-    """Builds kernels, one after the other; returns the problem with each, or nothing.
-
-    Each process of pytest does so, before it says what tests it has; none starts a test before all
-    have said that, so no build takes the CPUs of a guest. The lock of scripts/build-kernel lets one
-    process build, and the others find the kernel up to date.
-    """
-    problems = {}
-    for flavour in sorted(flavours):
-        since = spent()
-        # Standard output is pytest's own in such a process.
-        out = subprocess.DEVNULL if quiet else 2
-        done = subprocess.run(
-            [TOP / "scripts/build-kernel", flavour], stdin=subprocess.DEVNULL,
-            stdout=out, stderr=out)  # fmt: skip
-        problems[flavour] = "it could not be built: see above" if done.returncode else ""
-        if not quiet:
-            note_stage(f"kernel {flavour}", since)
-    return problems
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
+    """Builds the kernels that the tests ask for, in the first process that has collected them. None
+    starts a test before all have, so no build takes the CPUs of a guest."""
     config = session.config
-    if not config.option.collectonly:
-        wanted: set[str] = set().union(*map(kernels_of, session.items))
-        worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
-        config.stash[BUILT] = build(wanted, quiet=worker != "gw0")
+    worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
+    if config.option.collectonly or worker != "gw0":
+        return
+    wanted: set[str] = set().union(*map(kernels_of, session.items))
+    for flavour in sorted(wanted):
+        since = spent()
+        # In such a process, standard output leads nowhere.
+        command = [str(TOP / "scripts/build-kernel"), flavour]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, check=False)
+        problem = "it could not be built: see above" if done.returncode else ""
+        note(f"{KERNEL}{flavour}", since, problem)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """vm.kernel() refuses a kernel that this test does not ask for."""
-    built = item.config.stash[BUILT]
-    vm.asked = {flavour: built[flavour] for flavour in kernels_of(item)}
+    problems = {name.removeprefix(KERNEL): problem for name, *_, problem in noted()}
+    vm.asked = {flavour: problems[flavour] for flavour in kernels_of(item)}
     vm.patience = 0.8 * item.get_closest_marker("timeout").args[0]  # type: ignore[union-attr]
 
 
@@ -263,9 +263,10 @@ def biglog(what: str, count: int, of: int, folder: Path) -> Path:
 
 # --- the summary ------------------------------------------------------------------
 
-# The stages of a run, each with its seconds, those of CPUs, and the load at its end. scripts/setup is
-# the first one.
-STAGES = CACHE / "logs/stages"  # as first_stage() of scripts/lib/lib.sh
+# By this variable, all processes of a run share a file with a line for each stage: its name, its
+# seconds, those of CPUs, the load at its end, and what went wrong.
+NOTES = "BLOG_TEST_NOTES"
+KERNEL = "kernel "
 
 
 def spent() -> tuple[float, float]:
@@ -274,17 +275,14 @@ def spent() -> tuple[float, float]:
     return time.monotonic(), usage.ru_utime + usage.ru_stime
 
 
-def note_stage(name: str, since: tuple[float, float]) -> None:
+def note(name: str, since: tuple[float, float], problem: str = "") -> None:
     wall, cpu = (now - then for now, then in zip(spent(), since))
-    STAGES.parent.mkdir(parents=True, exist_ok=True)
-    with STAGES.open("a") as file:
-        file.write(f"{name}\t{wall:.0f}\t{cpu:.0f}\t{os.getloadavg()[0]:.1f}\n")
+    with open(os.environ[NOTES], "a") as file:
+        file.write(f"{name}\t{wall:.0f}\t{cpu:.0f}\t{os.getloadavg()[0]:.1f}\t{problem}\n")
 
 
-def stages() -> list[list[str]]:
-    if not STAGES.exists():
-        return []
-    return [line.split("\t") for line in STAGES.read_text().splitlines()]
+def noted() -> list[list[str]]:
+    return [line.split("\t") for line in Path(os.environ[NOTES]).read_text().splitlines()]
 
 
 class Summary:
@@ -303,12 +301,17 @@ class Summary:
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
         yield
         # Kernels are stages of their own: what they took isn't the suites'.
-        kernels = [row for row in stages() if row[0].startswith("kernel ")]
-        wall, cpu = (sum(int(row[n]) for row in kernels) for n in (1, 2))
-        note_stage("suites", (self.since[0] + wall, self.since[1] + cpu))
-        for name, *numbers in [["stage", "s", "CPU s", "load"], *stages()]:
-            print(f"{name:<20}" + "".join(f"{number:>8}" for number in numbers))
-        STAGES.unlink()
+        wall, cpu = (sum(int(row[n]) for row in noted()) for n in (1, 2))
+        note("suites", (self.since[0] + wall, self.since[1] + cpu))
+        set_up = CACHE / "logs/stages"  # by first_stage() of scripts/lib/lib.sh
+        first = (
+            [line.split("\t") for line in set_up.read_text().splitlines()]
+            if set_up.exists()
+            else []
+        )
+        set_up.unlink(missing_ok=True)
+        for name, *numbers in [["stage", "s", "CPU s", "load"], *first, *noted()]:
+            print(f"{name:<20}" + "".join(f"{number:>8}" for number in numbers[:3]))
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         assert reporter
         outcomes = {
