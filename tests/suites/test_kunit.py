@@ -12,7 +12,7 @@ import kunit_run
 import pytest
 from conftest import by_tier
 
-SECONDS = 120
+SECONDS = 60
 TIER = "fast"
 
 FLAVOURS = by_tier(fast="uml", full="x86", deep="arm64 stock-kunit x86-y riscv64")

@@ -18,7 +18,7 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-SECONDS = 240
+SECONDS = 190
 
 PATIENCE = 200
 MEM = 512

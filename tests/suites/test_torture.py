@@ -20,7 +20,7 @@ import vm
 from conftest import TOP, built
 from conftest import Run as Sh
 
-SECONDS = 330
+SECONDS = 260
 
 QEMU, UML, STOCK, ARM64, RISCV64 = "x86", "uml", "stock", "arm64", "riscv64"
 DEBUG, PARALLEL, KCSAN, LTO = "x86-debug", "x86-parallel", "x86-kcsan", "x86-lto"
