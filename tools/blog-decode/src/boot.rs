@@ -5,17 +5,20 @@
 //! Files with the same boot id are of one boot, unless `identity.rs` has found that they are of two
 //! machines; a file without one is of a boot of its own. Each boot counts its own time, from 0. So
 //! if there are several, their order and their distances are those of real time, by the calibration
-//! of each.
+//! of each. Where the files of a recording have another order ([`order`]), boots that don't fit
+//! into it are put where they fit; [`doubts`] says so, and where an order can't be trusted.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
 use crate::{
     blogfmt::bytes::hex,
+    calendar::push_iso8601,
     clock::{Calibration, LogClock},
     error::Error,
+    order::{self, Times},
     snapshot::Snapshot,
 };
 
@@ -36,8 +39,10 @@ pub struct Boot {
     pub is_one_of_several: bool,
     /// Whether there are others of the same machine.
     pub is_one_of_host: bool,
-    /// When the last file was taken: a time as [`Boot::axis`] has it.
+    /// When the last file of all was taken: a time as [`Boot::axis`] has it.
     pub end: i128,
+    /// If there are several: how far it is put later than its wall clock says.
+    shift: i128,
 }
 
 /// As much of a boot's id distinguishes it from the others of its machine.
@@ -48,9 +53,26 @@ impl Boot {
     /// there are several boots.
     pub fn axis(&self, clock: u64) -> i128 {
         match self.is_one_of_several {
-            true => self.calibration.real(clock),
+            true => self.axis_of_real(self.calibration.real(clock)),
             false => self.calibration.boot(clock),
         }
+    }
+
+    /// The place of a time of the wall clock there.
+    pub(crate) fn axis_of_real(&self, ns: i128) -> i128 {
+        match self.is_one_of_several {
+            true => ns + self.shift,
+            false => ns - self.calibration.real_of_boot(0),
+        }
+    }
+
+    /// When its own last file was taken, on that axis.
+    pub(crate) fn taken(&self) -> Option<i128> {
+        let pair = self.calibration.taken()?;
+        Some(match self.is_one_of_several {
+            true => self.axis_of_real(pair.real.into()),
+            false => pair.boot.into(),
+        })
     }
 
     /// The only one.
@@ -65,6 +87,7 @@ impl Boot {
             is_one_of_several: false,
             is_one_of_host: false,
             end: 0,
+            shift: 0,
         }
     }
 
@@ -129,15 +152,10 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
     for (host, _) in known.values() {
         *hosts.entry(host).or_default() += 1;
     }
-    let ends = known.values().filter_map(|(_, calibration)| {
-        let pair = calibration.taken()?;
-        Some(if is_one_of_several {
-            pair.real
-        } else {
-            pair.boot
-        })
-    });
-    let end = ends.max().unwrap_or(0).into();
+    let shifts = match is_one_of_several {
+        true => shifts(files, &same, |index| times(&known[&index].1)),
+        false => HashMap::new(),
+    };
     let boot = |&index: &usize| {
         let (host, calibration) = &known[&index];
         let host = (*host).to_owned();
@@ -161,11 +179,133 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
             calibration: calibration.clone(),
             is_one_of_several,
             is_one_of_host,
-            end,
+            end: 0,
+            shift: shifts.get(&index).copied().unwrap_or(0),
         }
     };
-    same.iter().map(boot).collect()
+    let mut all: Vec<_> = same.iter().map(boot).collect();
+    let end = all.iter().filter_map(Boot::taken).max().unwrap_or(0);
+    all.iter_mut().for_each(|boot| boot.end = end);
+    all
 }
+
+/// When a boot was, by its wall clock.
+fn times(calibration: &Calibration) -> Option<Times> {
+    let end = calibration.taken()?.real.into();
+    Some(Times {
+        start: calibration.real_of_boot(0).min(end),
+        end,
+    })
+}
+
+/// How far boots are put later so that they are in the order of a recording's files.
+fn shifts(
+    files: &[Snapshot],
+    same: &[usize],
+    times: impl Fn(usize) -> Option<Times>,
+) -> HashMap<usize, i128> {
+    let mut recordings = BTreeMap::<_, Vec<(u64, usize)>>::new();
+    for (file, &index) in files.iter().zip(same) {
+        if let Some((dir, number)) = order::recorded(&file.name) {
+            recordings.entry(dir).or_default().push((number, index));
+        }
+    }
+    let mut all = HashMap::new();
+    for mut files in recordings.into_values() {
+        files.sort_unstable();
+        let mut known = HashSet::new();
+        let boots = files.iter().map(|(_, index)| *index);
+        let boots = boots.filter(|index| known.insert(*index));
+        let (boots, times): (Vec<_>, Vec<_>) = boots
+            .filter_map(|index| Some((index, times(index)?)))
+            .unzip();
+        let shifts = order::shifts(&times, order::now());
+        // Where two recordings disagree on one, which nobody can settle, the first one counts.
+        for (index, shift) in boots.into_iter().zip(shifts) {
+            all.entry(index).or_insert(shift);
+        }
+    }
+    all
+}
+
+/// Says which wall clocks can't be right, and what follows from that for the order of boots: the
+/// first boot of each kind, and how many more there are.
+pub fn doubts(files: &[Snapshot], boots: &[Boot]) -> Vec<String> {
+    let now = order::now();
+    let (mut moved, mut wrong, mut at_once) = (Vec::new(), Vec::new(), Vec::new());
+    let mut hosts = BTreeMap::<_, Vec<_>>::new();
+    let each = boots.iter().enumerate();
+    let several = each.filter(|(file, boot)| boot.is_one_of_several && *file == boot.index);
+    for (file, boot) in several {
+        let Some(times) = times(&boot.calibration) else {
+            continue;
+        };
+        let name = &files[file].name;
+        match order::implausible(times.end, now) {
+            _ if boot.shift != 0 => moved.push((name, times.end, boot.shift)),
+            Some(why) => wrong.push((name, times.end, why)),
+            None => {
+                let of = hosts.entry(&boot.host).or_default();
+                of.push((times.start, times.end, name, files[file].boot_id()));
+            }
+        }
+    }
+    for mut of in hosts.into_values() {
+        of.sort_unstable();
+        let mut last: Option<(i128, &String, _)> = None;
+        for (start, end, name, id) in of {
+            // Two machines that were started from one saved state are reported otherwise.
+            let is_copy = |other| id.is_some() && id == other;
+            let before = last.filter(|(end, _, other)| start < *end && !is_copy(*other));
+            at_once.extend(before.map(|(_, other, _)| (name, other)));
+            last = last.max(Some((end, name, id)));
+        }
+    }
+    let mut notes = Vec::new();
+    if let Some((name, end, shift)) = moved.first() {
+        notes.push(format!(
+            "{name}: by its wall clock, its boot lasted until {}, which contradicts the order of the \
+             recording's files: it counts as {} s {}{}",
+            date(*end),
+            shift.abs() / 1_000_000_000,
+            if *shift > 0 { "later" } else { "earlier" },
+            more(moved.len())
+        ));
+    }
+    if let Some((name, end, why)) = wrong.first() {
+        notes.push(format!(
+            "{name}: by its wall clock, its boot lasted until {}, {why}: {UNSURE}{}",
+            date(*end),
+            more(wrong.len())
+        ));
+    }
+    if let Some((name, other)) = at_once.first() {
+        notes.push(format!(
+            "{name}, {other}: by their wall clocks, these two boots of one machine ran at once: \
+             {UNSURE}; if they are of two machines, --host tells them apart{}",
+            more(at_once.len())
+        ));
+    }
+    notes
+}
+
+fn date(ns: i128) -> String {
+    let mut date = Vec::new();
+    push_iso8601(&mut date, ns, 0, false);
+    String::from_utf8_lossy(&date).into_owned()
+}
+
+/// That there are more than the one of which a note is.
+fn more(count: usize) -> String {
+    match count {
+        1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    }
+}
+
+/// What follows where no better evidence than a wall clock is there.
+const UNSURE: &str =
+    "the order of boots, and times before the end of the last one, can't be trusted";
 
 /// What all files of a boot say of its clock. The latest one has its kind: a file may end
 /// before the clock breaks.
@@ -207,10 +347,9 @@ impl BootPattern {
         for (_, boot) in first.filter(|(file, boot)| *file == boot.index) {
             hosts.entry(&boot.host).or_default().push(boot);
         }
-        let taken = |b: &Boot| b.calibration.taken().map(|p| p.real);
         hosts
             .values_mut()
-            .for_each(|of| of.sort_by_key(|b| taken(b)));
+            .for_each(|of| of.sort_by_key(|b| b.taken()));
         let is_it = |(back, boot): &(usize, &&Boot)| match self {
             Self::Back(n) => back == n,
             Self::Id(start) => boot.id.as_deref().is_some_and(|id| id.starts_with(start)),

@@ -76,14 +76,16 @@ impl Captures {
             let name = Path::new(&file.name).file_stem().unwrap_or_default();
             file.host = name.to_string_lossy().into_owned();
         }
-        let notes = identity::tell_apart(&mut files);
+        let mut notes = identity::tell_apart(&mut files);
         let images = files.iter().flat_map(|f| &f.images);
         let beside = beside(files.iter().map(|file| Path::new(&file.name)));
         let own = files.iter().flat_map(|f| &f.tables);
         let tables = Tables::load(images, own, sidetables, &beside, modules);
         let map = |f: &Snapshot| SiteMap::new(&f.images, &tables);
+        let boots = boot::of(&files);
+        notes.extend(boot::doubts(&files, &boots));
         Self {
-            boots: boot::of(&files),
+            boots,
             maps: files.iter().map(map).collect(),
             tables,
             files,

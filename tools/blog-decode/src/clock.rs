@@ -174,10 +174,30 @@ impl Calibration {
         !self.pairs.is_empty()
     }
 
+    /// What records before an instant, in ns since boot, are off by in [`Calibration::real`], if the wall
+    /// clock was set then: positive if it was ahead before.
+    pub fn set(&self) -> Option<(u64, i128)> {
+        let last = self.pairs.last()?;
+        let is_off = |p: &ClockPair| Some((p.boot, -was_set(p, last)?));
+        self.pairs.iter().rev().find_map(is_off)
+    }
+
     /// The latest pair: about when the snapshot was taken.
     pub fn taken(&self) -> Option<&ClockPair> {
         self.pairs.last()
     }
+}
+
+/// Real time that is off by as many ns, and by as much of the time between, has been set.
+const SET: i128 = 60_000_000_000;
+const SET_PART: i128 = 1000;
+
+/// How far the wall clock was put forward between two instants of a boot, in ns; `None`: it wasn't set.
+pub(crate) fn was_set(a: &ClockPair, b: &ClockPair) -> Option<i128> {
+    let passed = |a, b| i128::from(b) - i128::from(a);
+    let boot = passed(a.boot, b.boot);
+    let off = passed(a.real, b.real) - boot;
+    (off.abs() > SET && off.abs() > boot.abs() / SET_PART).then_some(off)
 }
 
 /// Lines from each pair to the next.

@@ -72,9 +72,9 @@ impl Instant {
     pub fn on(self, boot: &Boot) -> i128 {
         let real_at_boot = boot.calibration.real_of_boot(0);
         match (self, boot.is_one_of_several) {
-            (Self::Boot(ns), true) => ns + real_at_boot,
-            (Self::Boot(ns), false) | (Self::Real(ns), true) => ns,
-            (Self::Real(ns), false) => ns - real_at_boot,
+            (Self::Boot(ns), true) => boot.axis_of_real(ns + real_at_boot),
+            (Self::Boot(ns), false) => ns,
+            (Self::Real(ns), _) => boot.axis_of_real(ns),
             (Self::BeforeEnd(ns), _) => boot.end - ns,
         }
     }

@@ -19,6 +19,7 @@
 use std::{cmp::Ordering, collections::HashMap, slice, sync::Arc};
 
 use crate::{
+    clock::was_set,
     record::{Item, Walk},
     snapshot::{
         run::{end_of, seq, Run},
@@ -28,9 +29,6 @@ use crate::{
 
 /// Clocks and rings are compared with those of so many of the files before.
 const BACK: usize = 8;
-/// Real time that is off by as many ns, and by as much of the time between, has been set.
-const SET: i128 = 60_000_000_000;
-const SET_PART: i128 = 1000;
 
 /// What two files say of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,20 +139,15 @@ fn of_one_id(files: &mut [Snapshot], of: &[usize], notes: &mut Vec<String>) {
 
 /// The report on two files of a boot that disagree on real time.
 fn is_set(old: &Snapshot, new: &Snapshot) -> Option<String> {
-    let (a, b) = (old.last_pair()?, new.last_pair()?);
-    let passed = |a, b| i128::from(b) - i128::from(a);
-    let boot = passed(a.boot, b.boot);
-    let off = passed(a.real, b.real) - boot;
-    (off.abs() > SET && off.abs() > boot.abs() / SET_PART).then(|| {
-        format!(
-            "{}: its real time is {} s {} what {} says, of the same boot: the clock was set, or they \
-             are of two machines that were started from one saved state, which --host tells apart",
-            new.name,
-            off.abs() / 1_000_000_000,
-            if off > 0 { "ahead of" } else { "behind" },
-            old.name
-        )
-    })
+    let off = was_set(old.last_pair()?, new.last_pair()?)?;
+    Some(format!(
+        "{}: its real time is {} s {} what {} says, of the same boot: the clock was set, or they \
+         are of two machines that were started from one saved state, which --host tells apart",
+        new.name,
+        off.abs() / 1_000_000_000,
+        if off > 0 { "ahead of" } else { "behind" },
+        old.name
+    ))
 }
 
 /// Whether two files say different things of one value of the clock. Their pairs are in its order.

@@ -33,6 +33,7 @@
 //! calendar.rs   dates as text
 //! digits.rs     numbers as text
 //! boot.rs       the boot of a file; one time for all of them
+//! order.rs      the order of boots, where a wall clock can't be right
 //! vmcore/       a crash dump becomes a snapshot
 //! words.rs      last words in a kernel log become a stream
 //! qr.rs         the kernel log in a QR code
@@ -90,6 +91,7 @@ mod kind;
 pub mod live;
 pub mod merge;
 pub mod open;
+mod order;
 pub mod output;
 pub mod probe;
 pub mod qr;

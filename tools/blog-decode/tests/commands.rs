@@ -229,6 +229,65 @@ fn losses(rig: &Rig) {
     rig.write("lag", as_stream(b.bytes));
 }
 
+/// A snapshot after 60 s of a boot that began at a time of the wall clock, in s since 1970: a record of
+/// its number after 30 s.
+fn boot_at(rig: &Rig, (host, number): (&str, u8), began: u64) -> Vec<u8> {
+    let mut b = Builder::new();
+    b.system_of(host, [number; 16])
+        .clock(
+            1,
+            &[
+                [0, 0, 0, began * S],
+                [60 * S, 60 * S, 60 * S, (began + 60) * S],
+            ],
+        )
+        .images(&[(1, 4, &rig.build_id, "test_mod")])
+        .component(1, "disk");
+    let task = |p: &mut Page| p.record(30 * S, 1, (&u32::from(number), &0u64));
+    one_ring(&mut b, "fio", task)
+}
+
+/// Boots of one machine and others, with right and with wrong clocks.
+fn boots(rig: &Rig) {
+    const BEGAN: u64 = 1_700_000_000;
+    let write = |name: &str, boot, began| rig.write(name, boot_at(rig, boot, began));
+    let boot = |number| ("node", number);
+    // Of the second boot, the clock starts in 1970; or it is in 2099.
+    for (dir, second) in [("battery", 0), ("far", 4_080_000_000)] {
+        write(&format!("{dir}/blog.000001.snapshot"), boot(1), BEGAN);
+        write(&format!("{dir}/blog.000002.snapshot"), boot(2), second);
+    }
+    write("far/blog.000003.snapshot", boot(3), BEGAN + 1000);
+    write("alone/first", boot(1), BEGAN);
+    write("alone/at-once", boot(2), BEGAN + 10);
+    write("alone/far", boot(3), 4_080_000_000);
+    write("alone/old", boot(4), 0);
+    write("twins/b", ("b", 2), BEGAN);
+    write("twins/a", ("a", 1), BEGAN);
+    // The clock is put back by an hour after 30 s.
+    let pair = |at, ahead| [at, at, at, (BEGAN + ahead) * S + at];
+    let pairs = [
+        pair(0, 3600),
+        pair(30 * S, 3600),
+        pair(30 * S + 1, 0),
+        pair(60 * S, 0),
+    ];
+    let set = one_ring(&mut rig.disk(&pairs), "fio", |p| {
+        p.record(10 * S, 1, (&10u32, &0u64));
+        p.record(50 * S, 1, (&50u32, &0u64));
+    });
+    rig.write("set", set);
+    // Of the same page, one reader may see addresses.
+    let seen = |payload: bool| {
+        one_ring(&mut rig.disk(&CLOCK), "fio", |p| match payload {
+            true => p.record(S, 1, (&8u32, &0x1000u64)),
+            false => p.raw_record(S, 1, &[]),
+        })
+    };
+    rig.write("seen", seen(true));
+    rig.write("unseen", seen(false));
+}
+
 /// For spans and counts.
 fn answers(rig: &Rig) {
     let one = ("one", BOOT_ID);
@@ -443,6 +502,7 @@ fn files(rig: &Rig) {
         rig.write(name, long_capture(rig, kind));
     }
     rig.write("asleep", asleep(rig));
+    boots(rig);
     answers(rig);
     losses(rig);
     rig.write("gaps", gaps(rig));

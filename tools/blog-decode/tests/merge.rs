@@ -16,6 +16,9 @@ use common::{
 use proto::unpacked;
 use serde_json::Value;
 
+/// The start of 2024-10-04, in s since 1970.
+const DAY: u64 = 20_000 * 86_400;
+
 /// A machine that booted at `booted` (real time, in s) and logged at these seconds since.
 fn machine(id: &[u8], host: &str, boot_id: u8, booted: u64, seconds: &[u64]) -> Vec<u8> {
     let mut b = Builder::new();
@@ -48,9 +51,9 @@ const GUESSED: &str = " doesn't have the kernel log's clock: its lines, and ftra
 fn rig() -> Rig {
     let rig = Rig::new();
     let id = &rig.build_id;
-    rig.write("a.snap", machine(id, "alpha", 1, 1000, &[1, 5]));
-    rig.write("b.snap", machine(id, "beta", 2, 1001, &[1, 3]));
-    rig.write("nameless.snap", machine(id, "", 3, 1002, &[1]));
+    rig.write("a.snap", machine(id, "alpha", 1, DAY + 1000, &[1, 5]));
+    rig.write("b.snap", machine(id, "beta", 2, DAY + 1001, &[1, 3]));
+    rig.write("nameless.snap", machine(id, "", 3, DAY + 1002, &[1]));
     rig.write(
         "dmesg",
         // The machine has slept for 100 s, which the kernel's clock doesn't count.
@@ -120,10 +123,10 @@ fn rings_are_merged_by_time_over_breaks_of_the_clock() {
 fn machines_are_merged_by_real_time_and_told_apart() {
     let rig = rig();
     let expected = [
-        "1970-01-01T00:18:21.000000Z info  alpha disk dd[42]: read 1 sectors at 0x0",
-        "1970-01-01T00:18:22.000000Z info  beta  disk dd[42]: read 1 sectors at 0x0",
-        "1970-01-01T00:18:24.000000Z info  beta  disk dd[42]: read 3 sectors at 0x0",
-        "1970-01-01T00:18:25.000000Z info  alpha disk dd[42]: read 5 sectors at 0x0",
+        "2024-10-04T00:18:21.000000Z info  alpha disk dd[42]: read 1 sectors at 0x0",
+        "2024-10-04T00:18:22.000000Z info  beta  disk dd[42]: read 1 sectors at 0x0",
+        "2024-10-04T00:18:24.000000Z info  beta  disk dd[42]: read 3 sectors at 0x0",
+        "2024-10-04T00:18:25.000000Z info  alpha disk dd[42]: read 5 sectors at 0x0",
     ];
     assert_eq!(merged(&rig, &["a.snap", "b.snap"]), expected);
     assert_eq!(
@@ -199,11 +202,11 @@ fn lines_of_other_logs_stand_where_their_time_is() {
     let lines = merged(&rig, &two);
     assert_eq!(
         lines[1],
-        "1970-01-01T00:18:21.500000Z       beta  dmesg: before"
+        "2024-10-04T00:18:21.500000Z       beta  dmesg: before"
     );
     assert_eq!(
         lines[6],
-        "1970-01-01T00:18:25.000000Z info  alpha disk dd[42]: read 5 sectors at 0x0"
+        "2024-10-04T00:18:25.000000Z info  alpha disk dd[42]: read 5 sectors at 0x0"
     );
     assert_eq!(rig.run(&["a.snap", "--dmesg", "gamma=dmesg"]).status, 2);
     // One that could be another's is reported; one that is named twice is read once.
@@ -242,7 +245,7 @@ fn each_output_says_what_a_line_is_from() {
     assert_eq!(types, expected);
     assert_eq!(json[3]["level"], "err");
     assert_eq!(json[3]["boot_ns"], 103 * SECOND);
-    assert_eq!(json[3]["wall_ns"], 1103 * SECOND);
+    assert_eq!(json[3]["wall_ns"], (DAY + 1103) * SECOND);
     assert_eq!((&json[5]["pid"], &json[5]["cpu"]), (&43.into(), &3.into()));
     let csv = merged(&rig, &[&all[..], &["--csv"]].concat());
     let sources: Vec<_> = csv[1..]

@@ -26,7 +26,7 @@ use crate::{
     decode::Undecoded,
     error::Error,
     field::Selector,
-    filter::{is_component, unknown_arguments, Filter},
+    filter::{is_component, unknown_arguments, Filter, Instant},
     foreign::{Kind, Log},
     merge::Stream,
     open::{self, has_records, Contents},
@@ -213,10 +213,14 @@ impl Input {
         filter: &mut Filter,
         has_logs: bool,
     ) -> Result<(), String> {
-        let taken = self.boots.iter().filter_map(|b| b.calibration.taken());
-        let taken = taken.map(|p| p.real).max().unwrap_or(0);
-        args.set_times(filter, taken.into())?;
+        let last = self.boots.iter().max_by_key(|b| b.taken());
+        let taken = last.and_then(|b| b.calibration.taken());
+        args.set_times(filter, taken.map_or(0, |p| p.real).into())?;
         filter.is_possible(&self.boots)?;
+        let times = [filter.since, filter.until];
+        if times.iter().any(|at| matches!(at, Some(Instant::Real(_)))) {
+            self.tell_set();
+        }
         if let Some(boot) = args.boot() {
             let found = boot.find(&self.boots).map_err(|e| format!("--boot: {e}"))?;
             filter.boots = Some(found);
@@ -231,6 +235,24 @@ impl Input {
         unknown.extend(self.unknown(of_sites));
         unknown.iter().for_each(|unknown| complain(unknown));
         Ok(())
+    }
+
+    /// Reports where the wall clock was set: before, other clocks of the machine showed other times.
+    fn tell_set(&self) {
+        let each = self.files.iter().zip(&self.boots).enumerate();
+        for (_, (file, boot)) in each.filter(|(n, (_, boot))| *n == boot.index) {
+            let Some((until, off)) = boot.calibration.set() else {
+                continue;
+            };
+            complain(&format!(
+                "{}: until about {} s after boot, its wall clock was {} s {} what it was set to \
+                 then: --since and --until go by the later one",
+                file.name,
+                until / 1_000_000_000,
+                off.abs() / 1_000_000_000,
+                if off > 0 { "ahead of" } else { "behind" },
+            ));
+        }
     }
 
     /// Reports arguments that no call site has.

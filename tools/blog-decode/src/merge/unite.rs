@@ -55,7 +55,15 @@ fn united(
     let mut streams = Vec::<Stream>::new();
     let mut index = HashMap::new();
     let boots = boot::same(files);
-    for (i, file) in files.iter().enumerate().filter(|(i, _)| of.contains(i)) {
+    // Rings with events of the same time come in the order of their files: so that is not the order in
+    // which these were named.
+    let mut order: Vec<_> = of.collect();
+    order.sort_by_cached_key(|&i| {
+        let file = &files[i];
+        let boot = (file.host.clone(), file.boot_id(), file.copy);
+        (boot, taken(i), file.name.clone())
+    });
+    for (i, file) in order.into_iter().map(|i| (i, &files[i])) {
         let (mut known, namesakes) = (HashMap::new(), Namesakes::of(file));
         // A file alone may have a million; many files may each have a few that are new.
         match streams.is_empty() {
@@ -269,9 +277,9 @@ fn taken_apart(files: &[Snapshot], runs: &[(usize, Run)]) -> Vec<(usize, Run)> {
 ///
 /// A ring's page numbers never repeat. A capture of a stream has a page in pieces, which go on
 /// where the one before has ended. Of the same page, the file that has the most of its records
-/// counts: another was made earlier, or lacks what has been cleared since. What others have before
-/// and after that is used too, unless `clear` has come between: it counts records anew, so that
-/// ordinals and time disagree.
+/// counts, and of those the one with the most bytes: another was made earlier, lacks what has been
+/// cleared since, or has no addresses. What others have before and after that is used too, unless
+/// `clear` has come between: it counts records anew, so that ordinals and time disagree.
 fn unite_pages(pages: Vec<(usize, Run)>) -> Vec<(usize, Run)> {
     let mut united = Vec::with_capacity(pages.len());
     for page in pages.chunk_by(|(_, a), (_, b)| seq(&a.first) == seq(&b.first)) {
@@ -279,13 +287,15 @@ fn unite_pages(pages: Vec<(usize, Run)>) -> Vec<(usize, Run)> {
             united.push(*one);
             continue;
         }
-        let records = |pieces: &[(usize, Run)]| -> u64 {
-            let each = pieces.iter().map(|(_, p)| p.first.records);
-            each.map(u64::from).sum()
+        let has = |pieces: &[(usize, Run)]| {
+            let sum = |of: fn(&PageRef) -> u32| -> u64 {
+                pieces.iter().map(|(_, p)| u64::from(of(&p.first))).sum()
+            };
+            (sum(|page| page.records), sum(|page| page.len))
         };
         let mut best: &[(usize, Run)] = &[];
         for pieces in page.chunk_by(|(a, _), (b, _)| a == b) {
-            if best.is_empty() || records(pieces) > records(best) {
+            if best.is_empty() || has(pieces) > has(best) {
                 best = pieces;
             }
         }
@@ -296,7 +306,7 @@ fn unite_pages(pages: Vec<(usize, Run)>) -> Vec<(usize, Run)> {
         let mut pieces: Vec<_> = page.iter().filter(fits).copied().collect();
         pieces.sort_by_key(|(_, p)| {
             let page = &p.first;
-            (page.first, page.base, Reverse(page.records))
+            (page.first, page.base, Reverse((page.records, page.len)))
         });
         let mut end = None;
         pieces.retain(|(_, p)| {
