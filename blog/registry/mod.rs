@@ -191,12 +191,10 @@ impl Places {
         Some(state.look_at_memory(Memory::pages_in_all).unwrap_or(0))
     }
 
-    /// Takes a component out of sight, if it is there, and has it taken away soon.
-    fn remove(&self, state: *const State) {
-        if let Some(state) = self.find(state) {
-            state.going.store(true, Relaxed);
-            work::queue_reap();
-        }
+    /// Takes a component out of sight to which nobody is connected, and has it taken away soon.
+    fn remove(&self, state: &State) {
+        state.going.store(true, Relaxed);
+        work::queue_reap();
     }
 }
 
@@ -229,8 +227,10 @@ pub(crate) unsafe fn attach(
 /// Ends a dynamic component, to which nobody can log any more: what it has logged stays until a new
 /// one of its name goes on with it, or [`give_way`] takes it.
 pub(crate) fn end(state: &State) {
+    // In between, a new one of its name would be connected to what this takes away.
+    let places = PLACES.lock();
     if !state.end() {
-        remove(state);
+        places.remove(state);
     }
 }
 
@@ -249,16 +249,18 @@ pub(crate) fn give_way(mut pages: u32) -> bool {
     any
 }
 
-/// Removes a component. Nobody can log to it. What belongs to it is taken away soon.
+/// Removes a component that its instance has left.
+#[cfg(CONFIG_BLOG_KUNIT_TEST)]
 pub(crate) fn remove(state: &State) {
     PLACES.lock().remove(state);
 }
 
-/// Removes a component if its module is gone, which has left it here.
+/// Removes a component if its module is gone, which has left it here, and it has no records: it may
+/// have got new ones since it was cleared.
 pub(crate) fn remove_left(state: &State) {
     let places = PLACES.lock();
     // Under this lock it would be connected again.
-    if !state.attached() {
+    if state.look(|inner| !inner.attached() && inner.memory().is_none()) {
         places.remove(state);
     }
 }

@@ -519,7 +519,7 @@ impl State {
             };
             let state = ptr::from_ref(self).cast_mut().cast();
             switch.state.store(state, Relaxed);
-            switch.slot.store(self.trigger.slot(self.slot), Relaxed);
+            self.trigger.show(&switch.slot, self.slot);
             // INVARIANT: It is a place.
             switch.place.store(place_of(self.slot.into()), Relaxed);
             if let Some(memory) = inner.memory() {
@@ -715,7 +715,7 @@ impl State {
             self.trigger.set(wanted);
             // SAFETY: This is its slot, or one that no ring has.
             if let Some(switch) = unsafe { inner.switch() } {
-                switch.slot.store(self.trigger.slot(self.slot), Relaxed);
+                self.trigger.show(&switch.slot, self.slot);
             }
         });
     }

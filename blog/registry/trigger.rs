@@ -55,8 +55,8 @@ enum Phase {
 
 impl Phase {
     /// That of a life: see [`Trigger`].
-    fn of(life: u32) -> Self {
-        [Self::Off, Self::Armed, Self::Fired, Self::Frozen][life as usize % 4]
+    fn of(life: u64) -> Self {
+        [Self::Off, Self::Armed, Self::Fired, Self::Frozen][(life / STEP) as usize % 4]
     }
 }
 
@@ -146,36 +146,47 @@ pub(crate) struct Wanted {
 /// looks at it meanwhile may take half of an old one for a new one, and fire too early. It harms
 /// nobody, as each field is an atomic.
 pub(crate) struct Trigger {
-    /// How often it was set, and in the two lowest bits the [`Phase`]. So what was begun in one
-    /// life changes nothing in the next one.
-    life: AtomicU32,
+    /// In the upper half, how often it was set, and in the two lowest bits of that the [`Phase`];
+    /// in the lower half, the records that are still to come. So what was begun in one life changes
+    /// nothing in the next one.
+    life: AtomicU64,
     /// `id << LEN_BITS`; 0: a task that hangs.
     site: AtomicU32,
     /// [`Test`], but for its value: at, size (0: there is none), sign, comparison, by bytes; and
     /// whether it freezes all.
     how: AtomicU64,
     value: AtomicU64,
-    /// Records that are still to come.
-    left: AtomicU32,
     /// When it has fired, and the thread id.
     clock: AtomicU64,
     pid: AtomicI32,
 }
 
+/// From one phase to the next.
+const STEP: u64 = 1 << 32;
+
+/// The first phase of the life after this one.
+fn next_life(life: u64) -> u64 {
+    (life | (4 * STEP - 1)).wrapping_add(1)
+}
+
+/// Records that are still to come.
+fn left(life: u64) -> u32 {
+    life as u32
+}
+
 impl Trigger {
     pub(super) const fn new() -> Self {
         Self {
-            life: AtomicU32::new(0),
+            life: AtomicU64::new(0),
             site: AtomicU32::new(0),
             how: AtomicU64::new(0),
             value: AtomicU64::new(0),
-            left: AtomicU32::new(0),
             clock: AtomicU64::new(0),
             pid: AtomicI32::new(0),
         }
     }
 
-    fn life(&self) -> u32 {
+    fn life(&self) -> u64 {
         // ORDERING: Acquire: what it is armed with is read after this.
         self.life.load(Acquire)
     }
@@ -184,10 +195,10 @@ impl Trigger {
         Phase::of(self.life())
     }
 
-    /// Goes on to the next phase, unless somebody else has.
-    fn advance(&self, life: u32) -> bool {
-        let result = self.life.compare_exchange(life, life + 1, AcqRel, Relaxed);
-        result.is_ok()
+    /// Goes from one value of `life` to another; `Err`: somebody else has gone on, to this one.
+    fn advance(&self, life: u64, to: u64) -> Result<(), u64> {
+        let result = self.life.compare_exchange(life, to, AcqRel, Acquire);
+        result.map(|_| ())
     }
 
     fn test(&self) -> Option<Test> {
@@ -211,10 +222,9 @@ impl Trigger {
 
     /// Sets what it is to do. The caller holds the component's control.
     pub(super) fn set(&self, wanted: Option<Wanted>) {
-        // The phase after the last one is the first one of the next life.
-        let next = |life: u32| Some((life | 3).wrapping_add(1));
-        let old = self.life.fetch_update(AcqRel, Acquire, next);
-        if Phase::of(old.unwrap_or(0)) == Phase::Frozen {
+        let next = |life| Some(next_life(life));
+        let old = self.life.fetch_update(AcqRel, Acquire, next).unwrap_or(0);
+        if Phase::of(old) == Phase::Frozen {
             FROZEN.fetch_sub(self.counts(), Relaxed);
         }
         let Some(wanted) = wanted else { return };
@@ -228,17 +238,30 @@ impl Trigger {
         self.how.store(u64::from_le_bytes(how), Relaxed);
         self.site
             .store(wanted.site.unwrap_or(0) << LEN_BITS, Relaxed);
-        self.left.store(wanted.after, Relaxed);
         // ORDERING: Release: see `life`. Nobody else goes on from the first phase.
-        self.life.fetch_add(1, Release);
+        self.life
+            .store(next_life(old) + STEP + u64::from(wanted.after), Release);
     }
 
     /// What the switch of a component with this slot says.
-    pub(crate) fn slot(&self, own: u16) -> u32 {
+    fn slot(&self, own: u16) -> u32 {
         let waits = matches!(self.phase(), Phase::Armed | Phase::Fired);
         match waits && self.site.load(Relaxed) != 0 {
             true => WATCHED,
             false => own.into(),
+        }
+    }
+
+    /// Has the switch of a component with this slot say what it is to say from now on. Any context.
+    pub(crate) fn show(&self, switch: &AtomicU32, own: u16) {
+        loop {
+            let slot = self.slot(own);
+            // ORDERING: AcqRel: who stores after another one finds what that one knew.
+            switch.swap(slot, AcqRel);
+            // It may have been set, or have frozen, in between.
+            if self.slot(own) == slot {
+                return;
+            }
         }
     }
 
@@ -256,53 +279,64 @@ impl Trigger {
         self.phase() == Phase::Frozen
     }
 
-    fn fire(&self, life: u32, pid: i32) -> bool {
-        if Phase::of(life) != Phase::Armed || !self.advance(life) {
-            return false;
+    /// Goes on from [`Phase::Armed`], to the life that this returns.
+    fn fire(&self, life: u64, pid: i32) -> Option<u64> {
+        let fired = life.wrapping_add(STEP);
+        if Phase::of(life) != Phase::Armed || self.advance(life, fired).is_err() {
+            return None;
         }
         self.clock.store(clock::now(), Relaxed);
         self.pid.store(pid, Relaxed);
-        true
+        Some(fired)
     }
 
     /// Goes on from [`Phase::Fired`].
-    fn freeze(&self, life: u32) {
+    fn freeze(&self, life: u64) {
         // Once: should it be set meanwhile, that is what is to be taken back.
         let counts = self.counts();
         // First, so that who ends it finds that it counts.
         FROZEN.fetch_add(counts, Relaxed);
-        if !self.advance(life) {
+        if self.advance(life, life.wrapping_add(STEP)).is_err() {
             FROZEN.fetch_sub(counts, Relaxed);
         }
     }
 
     /// A record is in its place, but not yet published. True: the last one before it is frozen.
     pub(crate) fn stored(&self, site_shl10: u32, payload: &[u8]) -> bool {
-        let life = self.life();
-        let fired = match Phase::of(life) {
-            Phase::Armed => {
-                // SAFETY: The current task is valid.
-                let pid = || unsafe { (*tasks::current()).pid };
-                let is_it = site_shl10 == self.site.load(Relaxed)
-                    && self.test().is_none_or(|test| test.holds(payload))
-                    && self.fire(life, pid());
-                if !is_it || self.left.load(Relaxed) != 0 {
-                    return false;
-                }
-                life + 1
+        let mut life = self.life();
+        if Phase::of(life) == Phase::Armed {
+            // SAFETY: The current task is valid.
+            let pid = || unsafe { (*tasks::current()).pid };
+            let is_it = site_shl10 == self.site.load(Relaxed)
+                && self.test().is_none_or(|test| test.holds(payload));
+            let Some(fired) = is_it.then(|| self.fire(life, pid())).flatten() else {
+                return false;
+            };
+            if left(fired) == 0 {
+                self.freeze(fired);
             }
-            Phase::Fired if self.left.fetch_sub(1, Relaxed) == 1 => life,
-            _ => return false,
-        };
-        self.freeze(fired);
-        true
+            return left(fired) == 0;
+        }
+        while Phase::of(life) == Phase::Fired && left(life) > 1 {
+            match self.advance(life, life - 1) {
+                Ok(()) => return false,
+                Err(other) => life = other,
+            }
+        }
+        let is_last = Phase::of(life) == Phase::Fired;
+        if is_last {
+            self.freeze(life);
+        }
+        is_last
     }
 
     /// A task hangs. Any context.
     pub(crate) fn hang(&self, pid: i32) {
         let life = self.life();
-        if self.site.load(Relaxed) == 0 && self.fire(life, pid) {
-            self.freeze(life + 1);
+        if self.site.load(Relaxed) == 0 {
+            if let Some(fired) = self.fire(life, pid) {
+                self.freeze(fired);
+            }
         }
     }
 }
@@ -315,7 +349,8 @@ impl Drop for Trigger {
 
 impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let phase = self.phase();
+        let life = self.life();
+        let phase = Phase::of(life);
         f.write_str(match phase {
             Phase::Off => return f.write_str("off"),
             Phase::Armed => "armed",
@@ -330,7 +365,7 @@ impl fmt::Display for Trigger {
             f.write_fmt(fmt!(" if={test}"))?;
         }
         if phase != Phase::Frozen && self.site.load(Relaxed) != 0 {
-            write!(f, " after={}", self.left.load(Relaxed))?;
+            write!(f, " after={}", left(life))?;
         }
         if self.counts() == ALL {
             f.write_str(" all")?;

@@ -16,8 +16,7 @@ use core::{
     slice,
     sync::atomic::Ordering::{
         AcqRel,
-        Acquire,
-        Relaxed, //
+        Acquire, //
     }, //
 };
 use kernel::{
@@ -160,7 +159,7 @@ pub(crate) unsafe extern "C" fn blog_stored(
     // SAFETY: By this function's requirement.
     let payload = unsafe { slice::from_raw_parts(payload, size) };
     if state.trigger.stored(site_shl10, payload) {
-        switch.slot.store(state.trigger.slot(state.slot()), Relaxed);
+        state.trigger.show(&switch.slot, state.slot());
     }
 }
 

@@ -180,7 +180,7 @@ mod suite {
         until(|| registry::going().is_none())?;
         let state = state_of(c"blog_test_reclaim")?;
         assert!(!state.attached());
-        registry::remove_left(&state);
+        registry::remove(&state);
         Ok(())
     }
 }

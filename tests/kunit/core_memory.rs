@@ -353,7 +353,7 @@ mod memory_suite {
             &*Read::new(Some(last.clone()), 4096)?.only_ring()?.numbers,
             &[1]
         );
-        registry::remove_left(&last);
+        registry::remove(&last);
         Ok(())
     }
 

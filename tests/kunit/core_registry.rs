@@ -13,6 +13,7 @@ mod suite {
         },
         registry::{
             self,
+            state::State,
             *, //
         },
         sys::tree::Dir, //
@@ -253,6 +254,61 @@ mod suite {
         let rigs = fill_up()?;
         assert_eq!(state_of(c"blog_test_probe").err(), Some(ENOENT));
         Rig::drop_all(rigs)
+    }
+
+    /// Mounts something and unmounts it. False: it was taken away meanwhile.
+    fn mount(_: &RawComponent, _: u64) -> bool {
+        let instance = Instance::new::<true>(c"blog_test_race", SMALL.enabled(false));
+        // SAFETY: Nothing is stored; and the state is there as long as the instance.
+        let state = unsafe {
+            instance
+                .raw()
+                .switch()
+                .state
+                .load(Relaxed)
+                .cast::<State>()
+                .as_ref()
+        };
+        state.is_some_and(has)
+    }
+
+    /// Looks at all components, as readers of BLog's files do, for whom others wait.
+    fn look(_: &RawComponent, _: u64) -> bool {
+        registry::components().count() > 0
+    }
+
+    #[test]
+    fn an_instance_stays_while_one_of_its_name_goes() -> Result {
+        let rig = Rig::new(c"blog_test_mounts", SMALL)?;
+        let mut threads = KVec::new();
+        for work in [mount, mount, mount, look] as [fn(&RawComponent, u64) -> bool; 4] {
+            threads.push(Thread::work(&rig, 0..3_000, work)?, GFP_KERNEL)?;
+        }
+        let gone = threads.iter().map(Thread::wait).sum::<Result<u64>>();
+        drop(threads);
+        until(|| registry::going().is_none())?;
+        assert_eq!(gone, Ok(0));
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_logged_after_a_clear_is_not_taken_away_with_it() -> Result {
+        let instance = Instance::new::<true>(c"blog_test_between", SMALL);
+        assert!(log(instance.raw(), 1));
+        drop(instance);
+        let state = state_of(c"blog_test_between")?;
+        state.clear();
+        // Another one comes and goes before the clear has taken the component away.
+        let instance = Instance::new::<true>(c"blog_test_between", SMALL);
+        assert!(log(instance.raw(), 2));
+        drop(instance);
+        remove_left(&state);
+        let read = Read::new(Some(state.clone()), 4096)?;
+        assert_eq!(&*read.only_ring()?.numbers, &[2]);
+        state.clear();
+        remove_left(&state);
+        assert!(!has(&state));
+        until(|| registry::going().is_none())
     }
 
     #[test]

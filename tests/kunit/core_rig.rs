@@ -131,8 +131,8 @@ impl Rig {
             // SAFETY: It is registered, and nobody logs to it any more.
             unsafe { life::blog_component_unregister(raw) };
             // What it has left is not for other tests.
-            if let Ok(state) = state_of(&self.name) {
-                registry::remove_left(&state);
+            if let Some(state) = state_of(&self.name).ok().filter(|state| !state.attached()) {
+                registry::remove(&state);
             }
         }
     }
@@ -201,19 +201,22 @@ pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
 /// How long a [`Thread`] sleeps at most until it looks whether it is to end, in ticks.
 const MAX_SLEEP: c_long = 1000;
 
-/// What a [`Thread`] does.
+/// What a [`Thread`] does with each of its numbers; false: it was in vain.
+type Work = fn(&RawComponent, u64) -> bool;
+
 struct Job {
     raw: *const RawComponent,
+    work: Work,
     numbers: core::ops::Range<u64>,
     lost: AtomicU64,
     done: AtomicBool,
 }
 
-/// After how many records a [`Thread`] lets others run.
+/// After how many numbers a [`Thread`] lets others run.
 const REST: u64 = 1 << 14;
 
-/// A kernel thread that logs numbers to a component, and then sleeps until it is ended, which may
-/// also be in the middle.
+/// A kernel thread that logs numbers to a component, or does other work, and then sleeps until it
+/// is ended, which may also be in the middle.
 pub(super) struct Thread {
     task: *mut bindings::task_struct,
     job: KBox<Job>,
@@ -222,9 +225,15 @@ pub(super) struct Thread {
 impl Thread {
     /// Starts it. It must be ended before the component goes.
     pub(super) fn start(rig: &Rig, numbers: core::ops::Range<u64>) -> Result<Self> {
+        Self::work(rig, numbers, log)
+    }
+
+    /// The same, for other work.
+    pub(super) fn work(rig: &Rig, numbers: core::ops::Range<u64>, work: Work) -> Result<Self> {
         let job = KBox::new(
             Job {
                 raw: rig.raw(),
+                work,
                 numbers,
                 lost: AtomicU64::new(0),
                 done: AtomicBool::new(false),
@@ -245,7 +254,7 @@ impl Thread {
         Ok(Self { task, job })
     }
 
-    /// Waits until all is logged; returns how much was lost.
+    /// Waits until all is done; returns how much was lost, or in vain.
     pub(super) fn wait(&self) -> Result<u64> {
         until(|| self.job.done.load(Acquire))?;
         Ok(self.job.lost.load(Relaxed))
@@ -278,7 +287,7 @@ unsafe extern "C" fn run_job(job: *mut c_void) -> c_int {
     let job = unsafe { &*job.cast::<Job>() };
     for n in job.numbers.clone() {
         // SAFETY: The component stays until the thread is stopped.
-        if !log(unsafe { &*job.raw }, n) {
+        if !(job.work)(unsafe { &*job.raw }, n) {
             job.lost.fetch_add(1, Relaxed);
         }
         if n % REST == REST - 1 {

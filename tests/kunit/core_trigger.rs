@@ -9,7 +9,8 @@ mod suite {
         copy,
         u64_at,
         until,
-        Rig, //
+        Rig,
+        Thread, //
     };
     use crate::{
         files::mark,
@@ -33,9 +34,13 @@ mod suite {
     };
     use kernel::{
         blog::{
+            blog_info,
+            component,
             ring::Mode,
             wire::record::Header,
-            Config, //
+            Component,
+            Config,
+            RawComponent, //
         },
         prelude::*,
         str::CString,
@@ -66,8 +71,13 @@ mod suite {
     /// The site of markers.
     fn site(state: &Arc<State>) -> Result<u32> {
         mark_digit(state, b'0')?;
+        site_of(state, b'0')
+    }
+
+    /// The site of a record of one digit.
+    fn site_of(state: &Arc<State>, digit: u8) -> Result<u32> {
         let file = file(state)?;
-        let at = find(&file, b'0').ok_or(ENOENT)?;
+        let at = find(&file, digit).ok_or(ENOENT)?;
         Ok(Header(u64_at(&file, at.checked_sub(8).ok_or(EINVAL)?)?).site())
     }
 
@@ -113,6 +123,54 @@ mod suite {
         assert!(says(&state)?.to_bytes() == b"off");
         chatter(&state, 2000)?;
         assert!(find(&file(&state)?, b'1').is_none());
+        Ok(())
+    }
+
+    /// A rig as a driver has it.
+    struct Side<'a>(&'a RawComponent);
+
+    // SAFETY: The rig keeps it while it is used.
+    unsafe impl Component for Side<'_> {
+        fn is_on(&self) -> bool {
+            component::is_on(self.0)
+        }
+
+        fn raw(&self) -> &RawComponent {
+            self.0
+        }
+    }
+
+    /// Logs as a driver does, without a lock. Not inlined, so that it is one site.
+    #[inline(never)]
+    fn say(raw: &RawComponent, _: u64) -> bool {
+        blog_info!(Side(raw), "{}", "6!");
+        true
+    }
+
+    /// Also where a record is just being stored that was to freeze what was set before.
+    #[test]
+    fn a_trigger_that_is_set_again_freezes() -> Result {
+        let rig = Rig::new(c"trigger", KIB_8)?;
+        let state = rig.state()?;
+        Thread::work(&rig, 0..1, say)?.wait()?;
+        let site = site_of(&state, b'6')?;
+        let threads = [
+            Thread::work(&rig, 0..u64::MAX, say)?,
+            Thread::work(&rig, 0..u64::MAX, say)?,
+        ];
+        for round in 0..5_000 {
+            let wanted = Wanted {
+                site: Some(site),
+                after: round % 3,
+                ..Wanted::default()
+            };
+            state.set_trigger(Some(wanted));
+            // Every second one is replaced at some instant, frozen or not.
+            if round % 2 == 0 {
+                until(|| state.trigger.has_frozen())?;
+            }
+        }
+        drop(threads);
         Ok(())
     }
 
