@@ -55,8 +55,7 @@ use crate::{
     },
     sys::{
         modules,
-        quiesce,
-        work, //
+        quiesce, //
     },
     write::tables, //
 };
@@ -66,26 +65,12 @@ global_lock! {
     unsafe(uninit) static GONE: Mutex<Option<Arc<State>>> = None;
 }
 
-/// Makes what the rest, [`stop`] included, needs.
+/// Makes what the rest needs.
 pub(crate) fn init() {
     // SAFETY: Called once, first.
     unsafe { GONE.init() };
     registry::init();
     probe::init();
-}
-
-/// Ends all that: no module logs any more.
-///
-/// Components of modules that stay are switched off until BLog is loaded again.
-pub(crate) fn stop() {
-    registry::components().for_each(|state| {
-        probe::remove_all(&state);
-        state.unhook();
-        registry::remove(&state);
-    });
-    modules::stop_modules();
-    work::flush_reap();
-    registry::stop();
 }
 
 /// Attaches a component, and switches it on where that is wanted. A dynamic one has its own

@@ -8,7 +8,7 @@
 //!
 //! | floor | what it is |
 //! |---|---|
-//! | `main.rs` | starts and stops the floors |
+//! | `main.rs` | starts the floors |
 //! | `life.rs` | components and images come and go, on all floors |
 //! | `files/` | the files in tracefs and debugfs, and the effects of reading and writing them |
 //! | `read/` | snapshots and streams |
@@ -50,17 +50,12 @@ use crate::{
         describe,
         words, //
     },
-    memory::{
-        counts,
-        region, //
-    },
     read::{
         previous,
         sections, //
     },
     sys::{
         modules,
-        waiters,
         work, //
     },
     write::{
@@ -82,11 +77,10 @@ struct Blog;
 impl kernel::Module for Blog {
     fn init(_module: &'static ThisModule) -> Result<Self> {
         // Built in, it has been running for long: see `blog_start`.
-        if cfg!(MODULE) {
-            start()?;
-        }
-        if !RUNS.load(Relaxed) {
-            return Err(ENODEV);
+        match cfg!(MODULE) {
+            true => start()?,
+            false if !RUNS.load(Relaxed) => return Err(ENODEV),
+            false => (),
         }
         clock::start_suspend();
         files::init();
@@ -96,24 +90,29 @@ impl kernel::Module for Blog {
 
 static RUNS: AtomicBool = AtomicBool::new(false);
 
+unsafe extern "C" {
+    // sys/exports.c
+    safe fn blog_stay();
+}
+
 /// Starts all but the files. From here on drivers' calls are logged.
+///
+/// Only the first step can fail, and leaves nothing then. From there on, BLog stays: drivers, tasks
+/// and the rest of the kernel know it.
 fn start() -> Result {
-    clock::init()?;
+    tables::init()?;
+    clock::init();
     ccall::blog_start_hash();
     sections::init();
     previous::init();
-    tables::init()?;
     describe::init();
     life::init();
     files::prepare();
-    if let Err(e) = modules::start_modules() {
-        stop();
-        return Err(e);
-    }
+    modules::start_modules();
     work::start_worker();
     words::start();
-    // For last words. Not all kernels have the detector.
-    let _ = hang::watch();
+    hang::start();
+    blog_stay();
     RUNS.store(true, Relaxed);
     Ok(())
 }
@@ -125,32 +124,6 @@ fn start() -> Result {
 #[no_mangle]
 extern "C" fn blog_start() -> c_int {
     from_result(|| start().map(|()| 0))
-}
-
-impl Drop for Blog {
-    fn drop(&mut self) {
-        // Modules that log depend on this one, so nobody logs any more.
-        clock::stop_suspend();
-        stop();
-    }
-}
-
-/// Ends all that `start` has begun, and the files.
-///
-/// Not in the order in which it began: first what last words and crash tools find, as all that it
-/// leads to goes; then what runs by itself, before that which it looks at; and the tables of tasks
-/// as the last, as tasks end all the time.
-fn stop() {
-    hang::stop();
-    words::stop();
-    describe::stop();
-    work::stop_worker();
-    life::stop();
-    files::stop();
-    tables::stop();
-    counts::stop();
-    waiters::stop_waking();
-    region::stop();
 }
 
 /// Suites that look inside. KUnit can only be called from here if it is built in, or this is a

@@ -65,10 +65,6 @@ unsafe extern "C" {
     /// started.
     #[link_name = "blog_start_suspend"]
     pub(crate) safe fn start_suspend();
-
-    /// Undoes [`start_suspend`]. Once, in process context.
-    #[link_name = "blog_stop_suspend"]
-    pub(crate) safe fn stop_suspend();
 }
 
 /// What a counter is worth that is there, but for which nobody vouches.
@@ -87,26 +83,27 @@ static VOUCHED: AtomicBool = AtomicBool::new(false);
 static LEFT: AtomicBool = AtomicBool::new(false);
 
 /// Chooses the clock. Called once, before anything can log.
-pub(crate) fn init() -> Result {
+pub(crate) fn init() {
     let mut khz = 0;
     // SAFETY: `khz` is valid for a write.
     let quality = unsafe { blog_counter_quality(&mut khz) };
+    let auto = quality >= GOOD;
     let counter = match params::param_clock().to_bytes() {
-        b"auto" => quality >= GOOD,
+        b"auto" => auto,
         b"mono" => false,
         b"counter" if quality >= USABLE && khz != 0 => {
-            if quality < GOOD {
+            if !auto {
                 pr_warn!("clock=counter: this counter may stop or differ between CPUs\n");
             }
             true
         }
         b"counter" => {
-            pr_err!("clock=counter: there is no usable counter\n");
-            return Err(EINVAL);
+            pr_warn!("clock=counter: there is no usable counter, so it is auto\n");
+            auto
         }
         _ => {
-            pr_err!("clock must be auto, counter or mono\n");
-            return Err(EINVAL);
+            pr_warn!("clock isn't auto, counter or mono, so it is auto\n");
+            auto
         }
     };
     RATE.store((u64::from(khz) << 32) / 1_000_000, Relaxed);
@@ -121,7 +118,6 @@ pub(crate) fn init() -> Result {
         pairs.push(pair(base));
     });
     blog_clock_is_counter.store(u8::from(counter), Relaxed);
-    Ok(())
 }
 
 /// Says which clock records have from here on.

@@ -52,9 +52,3 @@ void blog_start_suspend(void)
 	/* That fails where it is registered already. */
 	register_pm_notifier(&blog_pm_nb);
 }
-
-void blog_stop_suspend(void)
-{
-	unregister_pm_notifier(&blog_pm_nb);
-	unregister_syscore(&blog_syscore);
-}

@@ -38,7 +38,6 @@ use kernel::{
                 SideTable,
                 TaskLayout,
                 COMPONENTS,
-                STATE_OFF,
                 STATE_ON, //
             },
             file, //
@@ -115,9 +114,9 @@ const BLOCKER: u32 = kernel::blog::wire::dump::NO_FIELD;
 /// Stores to fields of the root: `set!(field = value, …)`; see `Live::update`.
 macro_rules! set {
     ($($($field:ident).+ = $value:expr),* $(,)?) => {
-        // SAFETY: The root is there. A field is stored to by one at a time: `init` and `stop` run
-        // when nothing else does, and the list of images is changed under their lock. The
-        // clocks and the notes of a crash are not stored here.
+        // SAFETY: The root is there. A field is stored to by one at a time: `init` runs when
+        // nothing else does, and the list of images is changed under their lock. The clocks and
+        // the notes of a crash are not stored here.
         unsafe { blog_root.update(|root| { $((*root).$($field).+ = $value;)* }) }
     };
 }
@@ -140,22 +139,6 @@ pub(crate) fn init() {
         init_task = (&raw const bindings::init_task) as u64,
     );
     set!(state = STATE_ON);
-}
-
-/// Takes everything out again. Nobody logs any more.
-pub(crate) fn stop() {
-    set!(state = STATE_OFF);
-    set!(
-        components_len = 0,
-        tables.capacity = 0,
-        counts.capacity = 0,
-        images_len = 0,
-        side_tables_len = 0
-    );
-    set!(images = 0, side_tables = 0);
-    // A module's statics are not dropped.
-    // SAFETY: It is not used after this.
-    unsafe { free(replace(None)) };
 }
 
 /// Addresses of components' descriptions, by slot.
@@ -281,10 +264,10 @@ pub(crate) fn lists() -> Option<Lists> {
     (!listed.is_null()).then_some(Lists(listed as u64))
 }
 
-/// Puts another one in its place, if any. What was there is for [`free`].
-fn replace(new: Option<KBox<Listed>>) -> *mut Listed {
+/// Puts another one in its place. What was there is for [`free`].
+fn replace(new: KBox<Listed>) -> *mut Listed {
     // ORDERING: Release: who finds it finds it made. Acquire: what is freed was made before.
-    LISTED.swap(new.map_or(ptr::null_mut(), KBox::into_raw), AcqRel)
+    LISTED.swap(KBox::into_raw(new), AcqRel)
 }
 
 /// Frees what was replaced, if anything was, once nobody uses it. Process context.
@@ -316,7 +299,7 @@ pub(crate) fn list() {
                     images_len = listed.images.len() as u32,
                     side_tables_len = listed.tables.len() as u32,
                 );
-                replace(Some(listed))
+                replace(listed)
             }
             Err(e) => {
                 pr_warn!("crash tools don't know the latest image: {e:?}\n");

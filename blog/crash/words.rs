@@ -16,7 +16,6 @@ use core::{
         AtomicPtr,
         Ordering::{
             Acquire,
-            Relaxed,
             Release, //
         }, //
     }, //
@@ -385,7 +384,7 @@ fn add_ring(lines: &mut Lines, room: &mut CopiedRing, ids: (u32, u32)) -> Option
     lines.add(Kind::Ring, &[section.as_bytes()])
 }
 
-/// What events use, one at a time; null while BLog doesn't run.
+/// What events use, one at a time; null where there was no memory for it.
 static ROOM: AtomicPtr<Room> = AtomicPtr::new(ptr::null_mut());
 /// Whether one does.
 static BUSY: AtomicBool = AtomicBool::new(false);
@@ -403,7 +402,7 @@ pub(crate) unsafe fn say(why: Why, task: *mut task_struct) {
     if BUSY.swap(true, Acquire) {
         return;
     }
-    // SAFETY: It stays until `stop`, which waits for this; nobody else uses it.
+    // SAFETY: It stays, and nobody else uses it.
     let room = unsafe { ROOM.load(Acquire).as_mut() };
     if let Some(room) = room.filter(|_| words::are_due(why)) {
         // SAFETY: By this function's requirement.
@@ -435,15 +434,5 @@ pub(crate) fn start() {
             words::start();
         }
         Err(e) => pr_warn!("no last words: {e:?}\n"),
-    }
-}
-
-/// Ends that. Nobody calls [`say`] any more, but what this ends.
-pub(crate) fn stop() {
-    words::stop();
-    let room = ROOM.swap(ptr::null_mut(), Relaxed);
-    if !room.is_null() {
-        // SAFETY: It is of `start`, and nobody uses it any more.
-        drop(unsafe { KBox::from_raw(room) });
     }
 }

@@ -50,7 +50,6 @@ use crate::{
     sys::{
         hook,
         tree::{
-            All,
             Dir,
             OpenFile, //
         },
@@ -174,8 +173,8 @@ static COMPONENT: [TextFile<State>; 12] = [
         show: Some(|state, f| f.write_fmt(fmt!("{}\n", state.trigger))),
         write: Some(|state, text| {
             let wanted = words::parse_trigger(text)?;
-            if wanted.is_some_and(|wanted| wanted.site.is_none()) {
-                hang::watch()?;
+            if wanted.is_some_and(|wanted| wanted.site.is_none()) && !hang::watches() {
+                return Err(ENOENT);
             }
             state.set_trigger(wanted);
             Ok(())
@@ -200,10 +199,6 @@ const CLEAR: &CStr = c"clear";
 const READ: u16 = 0o440;
 /// For the owner: a process that maps memory sees all that is in it.
 const OWN: u16 = 0o400;
-
-/// Kinds of file; see [`OpenFile::KIND`].
-static ALL: All =
-    All::new::<OpenText<()>, OpenText<State>, Reader<false>, Reader<true>, Map, PreviousFile>();
 
 global_lock! {
     // SAFETY: `prepare` is called before anything else here.
@@ -239,7 +234,7 @@ pub(crate) fn prepare() {
 
 /// Makes our directory and the files in it, and those of the components that there are.
 pub(crate) fn init() {
-    let root = Dir::root(&ALL);
+    let root = Dir::root();
     create_files::<()>(&root, 0);
     if previous::is_there() {
         // It goes with ours.
@@ -250,14 +245,6 @@ pub(crate) fn init() {
     // A component whose place is taken from here on finds our directory. The others are found here.
     *TREE.lock() = Some(root);
     registry::components().for_each(|state| create(&state));
-}
-
-/// Removes all that is there. No file is open, as it would keep the module.
-pub(crate) fn stop() {
-    let root = TREE.lock().take();
-    if let Some(root) = root {
-        root.stop();
-    }
 }
 
 /// Makes the directory of a component, unless that is gone. Where it fails, or there is one,
@@ -278,17 +265,16 @@ pub(crate) fn create(state: &State) {
 
 /// Removes the directory of a component that is out of the registry's sight.
 pub(crate) fn remove(state: &State) {
-    // A task that was about to make it has done that. With our directory, it is gone.
-    let tree = TREE.lock();
+    // A task that was about to make it has done that.
+    let _tree = TREE.lock();
     let dir = state.files.lock().take();
-    if let (Some(dir), Some(_)) = (dir, &*tree) {
+    if let Some(dir) = dir {
         dir.remove();
     }
 }
 
 /// What text files are of.
 trait Subject: Sync + Sized + 'static {
-    const KIND: usize;
     const FILES: &'static [TextFile<Self>];
 
     /// What a file is of that was made with this.
@@ -296,7 +282,6 @@ trait Subject: Sync + Sized + 'static {
 }
 
 impl Subject for () {
-    const KIND: usize = 0;
     const FILES: &'static [TextFile<()>] = &GLOBAL;
 
     fn of(_: Option<&State>) -> Option<&()> {
@@ -305,7 +290,6 @@ impl Subject for () {
 }
 
 impl Subject for State {
-    const KIND: usize = 1;
     const FILES: &'static [TextFile<State>] = &COMPONENT;
 
     fn of(state: Option<&State>) -> Option<&State> {
@@ -352,8 +336,6 @@ impl<T: Subject> fmt::Display for OpenText<T> {
 }
 
 impl<T: Subject> OpenFile for OpenText<T> {
-    const KIND: usize = T::KIND;
-
     const POLLS: bool = true;
 
     fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>> {

@@ -12,6 +12,7 @@ use kernel::{
         wire::record::Lost, //
     },
     fmt,
+    page::PAGE_SIZE,
     prelude::fmt,
     str::BStr, //
 };
@@ -19,7 +20,11 @@ use kernel::{
 use crate::{
     clock,
     memory::{
-        budget::used_kb,
+        budget::{
+            used_kb,
+            PAGE_KB, //
+        },
+        counts,
         pool::{
             Levels,
             Store,
@@ -55,7 +60,13 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "inert_lost {lost}")?;
     writeln!(f, "used_kb {}", used_kb())?;
     writeln!(f, "max_kb {}", params::max_kb())?;
-    writeln!(f, "task_table_bytes {}", tables::table_bytes())?;
+    let fixed = tables::pages().saturating_add(counts::pages());
+    writeln!(f, "fixed_kb {}", fixed.saturating_mul(PAGE_KB))?;
+    writeln!(
+        f,
+        "task_table_bytes {}",
+        tables::pages() as usize * PAGE_SIZE
+    )?;
     writeln!(f, "sites_without_id {refused}")?;
     writeln!(f, "wakeups {}", worker::looks() + read::looks())
 }

@@ -29,17 +29,14 @@ use kernel::{
     prelude::*, //
 };
 
-use super::block::{
-    Block,
-    Chain, //
-};
+use super::block::Block;
 use crate::sys::params;
 
 /// Sites that have their counts on one page.
 pub(crate) const SITES: usize = PAGE_SIZE / size_of::<AtomicU64>();
 const PAGES: usize = (SITE_MAX as usize + 1).div_ceil(SITES);
 
-/// Pages of counts, by site. Each is null, or [`SITES`] counts that stay until [`stop`].
+/// Pages of counts, by site. Each is null, or [`SITES`] counts that stay.
 static COUNTS: [AtomicPtr<AtomicU64>; PAGES] = [const { AtomicPtr::new(ptr::null_mut()) }; PAGES];
 
 /// The counts of the sites from `n * SITES` on; `None` from the first page on that there isn't.
@@ -48,6 +45,12 @@ pub(crate) fn page(n: usize) -> Option<&'static [AtomicU64; SITES]> {
     let page = COUNTS.get(n)?.load(Acquire).cast::<[AtomicU64; SITES]>();
     // SAFETY: It is null, or there are so many, which stay.
     unsafe { page.as_ref() }
+}
+
+/// Pages of counts, which stay.
+pub(crate) fn pages() -> u32 {
+    let there = |page: &&AtomicPtr<AtomicU64>| !page.load(Relaxed).is_null();
+    COUNTS.iter().filter(there).count() as u32
 }
 
 /// Whether records are counted. Any context.
@@ -85,14 +88,5 @@ pub(crate) fn root() -> dump::TableRoot {
         per_chunk: SITES as u32,
         stride: size_of::<AtomicU64>() as u32,
         reserved: 0,
-    }
-}
-
-/// Frees all. There are no rings any more.
-pub(crate) fn stop() {
-    let mut pages = Chain::new();
-    for page in &COUNTS {
-        // SAFETY: It is of `reserve`, and nobody counts any more.
-        unsafe { pages.push(page.swap(ptr::null_mut(), Relaxed).cast()) };
     }
 }

@@ -159,13 +159,6 @@ pub(super) unsafe fn start(region: NonNull<[u8]>, sizes: Sizes, rings: u32) -> R
     Ok(())
 }
 
-/// Nobody uses it any more.
-pub(crate) fn stop() {
-    if KEPT.as_ref().is_some() {
-        pages::keep_none();
-    }
-}
-
 /// Whether there is a region.
 pub(crate) fn is_there() -> bool {
     KEPT.as_ref().is_some()

@@ -42,8 +42,6 @@ pub(crate) struct Reader<const STREAM: bool> {
 }
 
 impl<const STREAM: bool> OpenFile for Reader<STREAM> {
-    const KIND: usize = 2 + STREAM as usize;
-
     const STREAM: bool = true;
 
     fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>> {

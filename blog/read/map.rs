@@ -40,8 +40,6 @@ pub(crate) struct Map {
 }
 
 impl OpenFile for Map {
-    const KIND: usize = 4;
-
     const MAPS: bool = true;
 
     fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>> {

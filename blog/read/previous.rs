@@ -227,8 +227,6 @@ pub(crate) fn is_there() -> bool {
 pub(crate) struct PreviousFile(Arc<Copy>);
 
 impl OpenFile for PreviousFile {
-    const KIND: usize = 5;
-
     fn open(_of: u64, file: &File) -> Result<Pin<KBox<Self>>> {
         hook::may_open()?;
         if !hook::shows_addresses(file) {

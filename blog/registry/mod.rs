@@ -12,7 +12,6 @@
 
 use core::{
     iter,
-    mem,
     ptr,
     sync::atomic::Ordering::Relaxed, //
 };
@@ -327,7 +326,7 @@ pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
     }
 }
 
-/// Makes what the rest, [`stop`] included, needs.
+/// Makes what the rest needs.
 pub(crate) fn init() {
     // SAFETY: Called once, first.
     unsafe {
@@ -336,11 +335,4 @@ pub(crate) fn init() {
     }
     inert::init();
     wishes::init();
-}
-
-/// Forgets all images, when all components are gone.
-pub(crate) fn stop() {
-    // A module's statics are not dropped.
-    let images = mem::replace(&mut *IMAGES.lock(), Images::new());
-    drop(images);
 }

@@ -568,21 +568,6 @@ impl State {
         })
     }
 
-    /// Forgets the driver's side, and leaves it as it was before BLog knew it: off, without
-    /// anything of ours. Only when nobody can log to it any more; its module may stay.
-    pub(crate) fn unhook(&self) {
-        let control = self.control();
-        self.switch_off(&control);
-        self.with(|inner| {
-            // SAFETY: It is off, and this is what `connect` and `switch_on` have stored.
-            if let Some(switch) = unsafe { inner.switch() } {
-                switch.percpu.store(ptr::null_mut(), Relaxed);
-                switch.state.store(ptr::null_mut(), Relaxed);
-            }
-            inner.raw = ptr::null();
-        });
-    }
-
     /// Makes the driver's side do what the settings say, but for its static key.
     fn apply(&self, inner: &Inner) {
         // SAFETY: Threshold and privacy belong to the settings; slot and state are there.

@@ -7,6 +7,7 @@
 #include <linux/cache.h>
 #include <linux/export.h>
 #include <linux/init.h>
+#include <linux/module.h>
 
 #include "glue.h"
 
@@ -24,13 +25,21 @@ EXPORT_RUST_SYMBOL_GPL(blog_write4);
 EXPORT_RUST_SYMBOL_GPL(blog_write6);
 EXPORT_RUST_SYMBOL_GPL(blog_write8);
 
-/* Written once, before anything can log. */
+/*
+ * Written once, before anything can log. Each component refers to it: so a module
+ * that has one is loaded after BLog, which is told of it then.
+ */
 u8 blog_clock_is_counter __read_mostly;
 EXPORT_SYMBOL_GPL(blog_clock_is_counter);
 
-/* Each component refers to it, so that BLog stays as long as a module that has one. */
-const u8 blog_present = 1;
-EXPORT_SYMBOL_GPL(blog_present);
+/*
+ * From here on, BLog can't be removed. Nobody can tell when the last log call has
+ * left its code; and what it has recorded should outlive a slip of the hand.
+ */
+void blog_stay(void)
+{
+	__module_get(THIS_MODULE);
+}
 
 #ifndef MODULE
 /* Before the initcalls of all drivers, which are linked after blog/. */

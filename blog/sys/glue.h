@@ -34,7 +34,6 @@ struct blog_place blog_reserve(const struct blog_component *comp, const void *ri
 void blog_stored(const struct blog_component *comp, u32 site_shl10, const void *payload,
 		 size_t size);
 extern u8 blog_clock_is_counter;
-extern const u8 blog_present;
 
 /* From the linker script, where BLog is built in. */
 extern struct blog_site __start_blog_sites[], __stop_blog_sites[];
@@ -58,7 +57,7 @@ void blog_last_words(u32 why, struct task_struct *tsk);
 /* In Rust, called by sys/hits.c: @words has as many as the probe takes. Any context. */
 void blog_probe_hit(const void *probe, const u64 *words);
 
-/* tracepoint.c, for Rust. */
+/* tracepoint.c, for Rust, hits.c and hookless.c. */
 int blog_tracepoint_attach(const char *name, void *probe, void *data);
 void blog_tracepoint_detach(const char *name, void *probe, void *data);
 
@@ -86,35 +85,24 @@ void blog_root_freeze(u64 counter, u64 mono, u64 boot, u64 real, u64 local, u32 
 
 /* The seam: hook.c with patches to the core kernel, hookless.c without. */
 int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed));
-void blog_stop_hooks(void);
 int blog_may_open(void);
 bool blog_shows_addresses(const struct file *file);
 bool blog_boots_off(void);
 
 /* In sys/tracefs.c, which is built in, for sys/tree.c. */
 #if defined(CONFIG_BLOG_HOOKS) && defined(CONFIG_TRACING)
-void blog_tracefs_use(const struct file_operations *const *all);
-struct dentry *blog_tracefs_root(void);
 struct dentry *blog_tracefs_dir(const char *name, struct dentry *parent);
-void blog_tracefs_file(const char *name, umode_t mode, struct dentry *parent, unsigned long data);
+void blog_tracefs_file(const char *name, umode_t mode, struct dentry *parent, unsigned long data,
+		       const struct file_operations *fops);
 void blog_tracefs_remove(struct dentry *dir);
 #else
-static inline void blog_tracefs_use(const struct file_operations *const *all)
-{
-}
-
-static inline struct dentry *blog_tracefs_root(void)
-{
-	return NULL;
-}
-
 static inline struct dentry *blog_tracefs_dir(const char *name, struct dentry *parent)
 {
 	return NULL;
 }
 
 static inline void blog_tracefs_file(const char *name, umode_t mode, struct dentry *parent,
-				     unsigned long data)
+				     unsigned long data, const struct file_operations *fops)
 {
 }
 
@@ -122,9 +110,6 @@ static inline void blog_tracefs_remove(struct dentry *dir)
 {
 }
 #endif
-
-/* Kinds of file; KINDS of sys/tree.rs. */
-#define BLOG_FILE_KINDS 6
 
 /* A folder; struct Dir of sys/tree.rs. */
 struct blog_dir {
@@ -149,11 +134,10 @@ struct blog_hook *blog_hook_start(enum blog_hook_kind kind, const char *symbol, 
 				  u32 words, const void *probe);
 u64 blog_hook_missed(const struct blog_hook *hook);
 u64 blog_hook_stop(struct blog_hook *hook);
-struct blog_dir blog_tree_start(const struct file_operations *const *all);
-void blog_tree_stop(const struct blog_dir *root);
+struct blog_dir blog_tree_start(void);
 struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in);
 void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in,
-		      unsigned long data);
+		      unsigned long data, const struct file_operations *fops);
 void blog_dir_remove(const struct blog_dir *dir);
 long blog_copy_string(const char *s, char *dst, size_t max);
 long blog_string_length(const char *s, size_t max);
@@ -165,7 +149,7 @@ bool blog_hash(const void *bytes, size_t len, u64 *hash);
 long blog_text(u32 kind, const void *object, char *dst, size_t size);
 u32 blog_where(void);
 void blog_start_suspend(void);
-void blog_stop_suspend(void);
+void blog_stay(void);
 u64 blog_local_clock(void);
 struct task_struct *blog_current(void);
 u32 blog_cpu_of(const struct task_struct *task);
@@ -182,30 +166,25 @@ extern bool blog_param_counts;
 extern char *blog_param_persist;
 bool blog_words_due(u32 why);
 void blog_words_start(void);
-void blog_words_stop(void);
 size_t blog_pack_room(void);
 size_t blog_pack(void *room, const void *from, size_t len, void *to, size_t size);
 void blog_words_print(const char *line, u32 len);
 bool blog_within_module(const struct module *mod, const void *p);
-int blog_start_modules(void);
-void blog_stop_modules(void);
+void blog_start_modules(void);
 void blog_start_worker(void);
-void blog_stop_worker(void);
 void blog_queue_reap(void);
-void blog_flush_reap(void);
 void *blog_pages_alloc(u32 count);
 void blog_pages_free(void *pages);
 struct page *blog_page_get(void *at);
 void blog_page_put(struct page *page);
 void *blog_reserved(const char *name, size_t *size);
 void blog_keep(void *memory, size_t size);
-void blog_keep_none(void);
 bool blog_poll_wait(struct file *file, struct poll_table_struct *table);
 void blog_wake_in(u32 ms);
-void blog_stop_waking(void);
 
 /* For KUnit suites; some are in tests/. */
 int blog_set_max_kb(u32 kb);
+void blog_flush_reap(void);
 void blog_pretend_reclaim(bool begin);
 char blog_state_letter(u32 state, u32 exit_state);
 void blog_wake_cpus(void);

@@ -2,13 +2,14 @@
 /*
  * The built-in part of BLog: the hook for a task with rings that ends or gets
  * another name, and the hook for a crash. The logger itself may be a module, so it
- * registers its function here when it is ready, and removes it before it goes. At
- * a crash there is no call of the module: that code is built in.
+ * registers its function here when it is ready. At a crash there is no call of the
+ * module: that code is built in.
  *
  * Nothing here dereferences tsk->blog_tls, and nothing here is on a logging path.
  */
 
 #include <linux/blog.h>
+#include <linux/compiler.h>
 #include <linux/export.h>
 #include <linux/fs.h>
 #include <linux/init.h>
@@ -19,7 +20,6 @@
 #include <linux/notifier.h>
 #include <linux/panic.h>
 #include <linux/panic_notifier.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include <linux/security.h>
@@ -30,47 +30,31 @@
 
 #include "glue.h"
 
-/* Only set by the logger when it starts, and stops. */
-static void (__rcu *blog_task_hook)(struct task_struct *tsk, bool freed);
+/* Set once, when the logger starts. */
+static void (*blog_task_hook)(struct task_struct *tsk, bool freed);
 
 /*
  * A task with rings has another name, or its last reference is gone. Called by
  * __set_task_comm(), and by free_task() in any context that frees a task, softirq
- * included. Without a hook there is nobody left who owns the rings, and the
- * pointer is only forgotten.
+ * included.
  */
 void __blog_task_changed(struct task_struct *tsk, bool freed)
 {
-	void (*hook)(struct task_struct *tsk, bool freed);
+	void (*hook)(struct task_struct *tsk, bool freed) = READ_ONCE(blog_task_hook);
 
-	rcu_read_lock();
-	hook = rcu_dereference(blog_task_hook);
 	if (hook)
 		hook(tsk, freed);
-	rcu_read_unlock();
 	if (freed)
 		blog_task_init(tsk);
 }
 
-/* From here on, the hook is called, under rcu_read_lock(). */
+/* From here on, the hook is called. */
 int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed))
 {
-	rcu_assign_pointer(blog_task_hook, hook);
+	WRITE_ONCE(blog_task_hook, hook);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(blog_start_hooks);
-
-/*
- * Tasks may still carry a blog_tls: the caller clears them all before its memory
- * goes, also those that have left the task list but that somebody still holds a
- * reference to.
- */
-void blog_stop_hooks(void)
-{
-	RCU_INIT_POINTER(blog_task_hook, NULL);
-	synchronize_rcu();
-}
-EXPORT_SYMBOL_GPL(blog_stop_hooks);
 
 /*
  * Under lockdown as for tracefs: at confidentiality, nothing is opened. (What

@@ -20,10 +20,6 @@ unsafe extern "C" {
     /// Whether the command line says `blog=off`: no component logs until it is switched on.
     #[link_name = "blog_boots_off"]
     pub(crate) safe fn boots_off() -> bool;
-
-    /// Ends that; no call runs any more on return.
-    #[link_name = "blog_stop_hooks"]
-    pub(crate) safe fn stop_hooks();
 }
 
 /// `EPERM`: lockdown forbids to open any file. Process context.
@@ -40,11 +36,11 @@ pub(crate) fn shows_addresses(file: &File) -> bool {
 type TaskHook = unsafe extern "C" fn(*mut bindings::task_struct, freed: bool);
 
 /// Starts what the core kernel calls: `hook` for each task that has a table and is freed, or has
-/// got another name, and the freeze at a crash.
+/// got another name, and the freeze at a crash. On an error, nothing is started.
 ///
 /// # Safety
 ///
-/// It must be callable until [`stop_hooks`] returns.
+/// It must be callable for good, unless this fails.
 pub(crate) unsafe fn start_hooks(hook: TaskHook) -> Result {
     // SAFETY: By this function's requirement.
     to_result(unsafe { blog_start_hooks(hook) })

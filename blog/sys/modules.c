@@ -102,7 +102,7 @@ bool blog_within_module(const struct module *mod, const void *p)
 }
 
 /* As a module, BLog can't be called by what is built in. */
-int blog_start_modules(void)
+void blog_start_modules(void)
 {
 #ifndef MODULE
 	blog_module_coming("vmlinux", vmlinux_build_id, __start_blog_sites,
@@ -114,15 +114,7 @@ int blog_start_modules(void)
 	blog_module_event(&blog_module_nb, MODULE_STATE_COMING, THIS_MODULE);
 #endif
 #ifdef CONFIG_MODULES
-	return register_module_notifier(&blog_module_nb);
-#else
-	return 0;
-#endif
-}
-
-void blog_stop_modules(void)
-{
-#ifdef CONFIG_MODULES
-	unregister_module_notifier(&blog_module_nb);
+	/* It fails where that is there already. */
+	register_module_notifier(&blog_module_nb);
 #endif
 }

@@ -94,9 +94,3 @@ void blog_keep(void *memory, size_t size)
 	atomic_notifier_chain_register(&panic_notifier_list, &blog_flush_panic_nb);
 	register_reboot_notifier(&blog_flush_reboot_nb);
 }
-
-void blog_keep_none(void)
-{
-	unregister_reboot_notifier(&blog_flush_reboot_nb);
-	atomic_notifier_chain_unregister(&panic_notifier_list, &blog_flush_panic_nb);
-}

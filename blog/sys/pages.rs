@@ -34,10 +34,6 @@ unsafe extern "C" {
     fn blog_page_put(page: NonNull<c_void>);
     fn blog_reserved(name: *const c_char, size: &mut usize) -> *mut u8;
     fn blog_keep(memory: *mut u8, size: usize);
-
-    /// Undoes [`keep`].
-    #[link_name = "blog_keep_none"]
-    pub(crate) safe fn keep_none();
 }
 
 /// Memory that the command line reserves by this name. It is in whole pages, stays, and may have

@@ -9,7 +9,6 @@ use kernel::{
 
 unsafe extern "C" {
     fn blog_tracepoint_attach(name: *const c_char, probe: *mut c_void, data: *mut c_void) -> c_int;
-    fn blog_tracepoint_detach(name: *const c_char, probe: *mut c_void, data: *mut c_void);
 }
 
 /// Has `probe` called at each hit, with `data` and then what the tracepoint has, in its context.
@@ -17,15 +16,8 @@ unsafe extern "C" {
 ///
 /// # Safety
 ///
-/// `probe` takes `data` and no more than the tracepoint's arguments, until [`detach`]. It is
-/// attached once.
+/// `probe` takes `data` and no more than the tracepoint's arguments, for good. It is attached once.
 pub(crate) unsafe fn attach(name: &CStr, probe: *mut c_void, data: *mut c_void) -> Result {
     // SAFETY: By this function's requirement.
     to_result(unsafe { blog_tracepoint_attach(name.as_char_ptr(), probe, data) })
-}
-
-/// Ends what [`attach`] has begun; no call runs any more on return.
-pub(crate) fn detach(name: &CStr, probe: *mut c_void, data: *mut c_void) {
-    // SAFETY: It does nothing if they were not attached.
-    unsafe { blog_tracepoint_detach(name.as_char_ptr(), probe, data) };
 }

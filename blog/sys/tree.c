@@ -12,17 +12,14 @@
 
 #include "glue.h"
 
-static const struct file_operations *const *blog_all;
-
-/* The folder "blog". @all has the operations of each kind of file. */
-struct blog_dir blog_tree_start(const struct file_operations *const *all)
+/* The folder "blog". */
+struct blog_dir blog_tree_start(void)
 {
-	struct blog_dir root;
+	struct blog_dir root = {
+		.tracefs = blog_tracefs_dir("blog", NULL),
+		.debugfs = debugfs_create_dir("blog", NULL),
+	};
 
-	blog_all = all;
-	blog_tracefs_use(all);
-	root.tracefs = blog_tracefs_root();
-	root.debugfs = debugfs_create_dir("blog", NULL);
 	if (!IS_ERR(root.debugfs))
 		return root;
 	if (root.tracefs)
@@ -32,18 +29,11 @@ struct blog_dir blog_tree_start(const struct file_operations *const *all)
 	return root;
 }
 
-/* Removes it with all that is in it; no open() that found a file there runs on return. */
-void blog_tree_stop(const struct blog_dir *root)
-{
-	blog_dir_remove(root);
-	blog_tracefs_use(NULL);
-}
-
 /* A folder in another one, wherever that is. */
 struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in)
 {
 	struct blog_dir dir = {
-		.tracefs = blog_tracefs_dir(name, in->tracefs),
+		.tracefs = in->tracefs ? blog_tracefs_dir(name, in->tracefs) : NULL,
 		/* It returns an error that is given as a folder. */
 		.debugfs = debugfs_create_dir(name, in->debugfs),
 	};
@@ -55,11 +45,11 @@ struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in)
  * A file in it. Debugfs's own guard around each call isn't needed: what is open
  * keeps what it needs.
  */
-void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data)
+void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data,
+		      const struct file_operations *fops)
 {
-	blog_tracefs_file(name, mode, in->tracefs, data);
-	debugfs_create_file_unsafe(name, mode, in->debugfs, (void *)data,
-				   blog_all[data % BLOG_FILE_KINDS]);
+	blog_tracefs_file(name, mode, in->tracefs, data, fops);
+	debugfs_create_file_unsafe(name, mode, in->debugfs, (void *)data, fops);
 }
 
 /* Removes it with all that is in it. Files that are open stay open. */

@@ -3,7 +3,7 @@
 //! The folder `blog` in tracefs and debugfs, and its files: the Rust side of `tree.c`.
 //!
 //! An open file has data of its own, may block, and may be polled. Files of `kernel::debugfs` can
-//! do none of that, and don't keep their module loaded. A file has the number of its subject, and
+//! do none of that. A file has the number of its subject, and
 //! not a reference to it: opening a file whose subject is gone fails.
 
 use core::{
@@ -23,7 +23,6 @@ use kernel::{
     },
     iov::IovIterDest,
     mm::virt::VmaNew,
-    module::this_module,
     prelude::*,
     sync::poll::PollTable,
     types::ForeignOwnable,
@@ -32,8 +31,6 @@ use kernel::{
         UserSlice, //
     }, //
 };
-
-use crate::LocalModule;
 
 const WRITE_MAX: usize = 4096;
 /// Of `include/linux/splice.h`.
@@ -49,9 +46,6 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
 
     /// Whether processes may map the file.
     const MAPS: bool = false;
-
-    /// Which one of [`KINDS`] it is.
-    const KIND: usize;
 
     /// Opens the file that was made with the number `of`.
     fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>>;
@@ -95,7 +89,7 @@ impl<T: OpenFile> Operations<T> {
                 // It never fails.
                 bindings::stream_open(inode, file);
             }
-            let of = ((*inode).i_private.addr() / KINDS) as u64;
+            let of = (*inode).i_private.addr() as u64;
             (*file).private_data = T::open(of, File::from_raw_file(file))?.into_foreign();
             Ok(0)
         })
@@ -209,7 +203,6 @@ impl<T: OpenFile> Operations<T> {
     }
 
     const TABLE: bindings::file_operations = bindings::file_operations {
-        owner: this_module::<LocalModule>().as_ptr(),
         open: Some(Self::open),
         release: Some(Self::release),
         read_iter: Some(Self::read),
@@ -227,43 +220,16 @@ impl<T: OpenFile> Operations<T> {
     };
 }
 
-/// How many kinds of file there are; `BLOG_FILE_KINDS` of `glue.h`.
-pub(crate) const KINDS: usize = 6;
-
-/// The operations of each kind.
-#[repr(transparent)]
-pub(crate) struct All([*const c_void; KINDS]);
-
-// SAFETY: What they point to is static and never written.
-unsafe impl Sync for All {}
-
-impl All {
-    pub(crate) const fn new<
-        A: OpenFile,
-        B: OpenFile,
-        C: OpenFile,
-        D: OpenFile,
-        E: OpenFile,
-        F: OpenFile,
-    >() -> Self {
-        assert!(A::KIND == 0 && B::KIND == 1 && C::KIND == 2 && D::KIND == 3 && E::KIND == 4);
-        assert!(F::KIND == 5);
-        Self([
-            ptr::from_ref(&Operations::<A>::TABLE).cast(),
-            ptr::from_ref(&Operations::<B>::TABLE).cast(),
-            ptr::from_ref(&Operations::<C>::TABLE).cast(),
-            ptr::from_ref(&Operations::<D>::TABLE).cast(),
-            ptr::from_ref(&Operations::<E>::TABLE).cast(),
-            ptr::from_ref(&Operations::<F>::TABLE).cast(),
-        ])
-    }
-}
-
 unsafe extern "C" {
-    fn blog_tree_start(all: &'static All) -> Dir;
-    fn blog_tree_stop(root: &Dir);
+    safe fn blog_tree_start() -> Dir;
     fn blog_dir_create(name: *const c_char, parent: &Dir) -> Dir;
-    fn blog_file_create(name: *const c_char, mode: u16, dir: &Dir, data: usize);
+    fn blog_file_create(
+        name: *const c_char,
+        mode: u16,
+        dir: &Dir,
+        data: usize,
+        operations: *const c_void,
+    );
     fn blog_dir_remove(dir: &Dir);
 }
 
@@ -282,17 +248,9 @@ pub(crate) struct Dir {
 unsafe impl Send for Dir {}
 
 impl Dir {
-    /// Makes the folder `blog`. There is one at a time.
-    pub(crate) fn root(all: &'static All) -> Self {
-        // SAFETY: All there is to it is what the types say.
-        unsafe { blog_tree_start(all) }
-    }
-
-    /// Removes the folder `blog` and all that is in it. No open file is left, as one keeps the
-    /// module, and none is being opened on return.
-    pub(crate) fn stop(self) {
-        // SAFETY: By the invariants; it goes with this.
-        unsafe { blog_tree_stop(&self) };
+    /// Makes the folder `blog`. Once.
+    pub(crate) fn root() -> Self {
+        blog_tree_start()
     }
 
     /// Makes a folder in this one.
@@ -303,9 +261,9 @@ impl Dir {
 
     /// Makes a file in this folder. It goes with that.
     pub(crate) fn file<T: OpenFile>(&self, name: &CStr, mode: u16, of: u64) {
-        let data = of as usize * KINDS + T::KIND;
-        // SAFETY: As above.
-        unsafe { blog_file_create(name.as_char_ptr(), mode, self, data) };
+        let operations = ptr::from_ref(&Operations::<T>::TABLE).cast();
+        // SAFETY: As above; and the operations, which are static, are those of such a file.
+        unsafe { blog_file_create(name.as_char_ptr(), mode, self, of as usize, operations) };
     }
 
     /// Removes this folder, which isn't `blog`, with all that is in it. Files that are open stay

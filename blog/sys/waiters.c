@@ -35,8 +35,3 @@ void blog_wake_in(u32 ms)
 	    time_before(jiffies + delay, blog_wake_work.timer.expires))
 		mod_delayed_work(system_dfl_wq, &blog_wake_work, delay);
 }
-
-void blog_stop_waking(void)
-{
-	cancel_delayed_work_sync(&blog_wake_work);
-}

@@ -15,10 +15,6 @@ unsafe extern "C" {
     /// Lets pollers look again, after that many milliseconds at the latest.
     #[link_name = "blog_wake_in"]
     pub(crate) safe fn wake_in(ms: u32);
-
-    /// Ends that, when all files are closed.
-    #[link_name = "blog_stop_waking"]
-    pub(crate) safe fn stop_waking();
 }
 
 /// Puts the poller of `file` among those who wait; returns whether anybody is going to.

@@ -63,13 +63,6 @@ void blog_words_start(void)
 	register_die_notifier(&blog_words_die_nb);
 }
 
-/* Waits for calls that run. */
-void blog_words_stop(void)
-{
-	unregister_die_notifier(&blog_words_die_nb);
-	atomic_notifier_chain_unregister(&panic_notifier_list, &blog_words_panic_nb);
-}
-
 /* There are 4 KiB at most to pack at a time. */
 #define BLOG_WINDOW_BITS 12
 #define BLOG_MEM_LEVEL	 5

@@ -22,10 +22,6 @@ unsafe extern "C" {
     /// Calls `blog_last_words()` when they are due. Process context.
     #[link_name = "blog_words_start"]
     pub(crate) safe fn start();
-
-    /// Ends that; no call runs any more on return. Process context.
-    #[link_name = "blog_words_stop"]
-    pub(crate) safe fn stop();
 }
 
 /// Whether such events are wanted, and there were not too many before. Counts this one.

@@ -9,7 +9,7 @@
 
 #include "glue.h"
 
-/* No idle CPU is woken for it. */
+/* Its timer wakes no idle CPU: while the one sleeps that has queued it, it waits. */
 static void blog_work_fn(struct work_struct *work);
 static DECLARE_DEFERRABLE_WORK(blog_delayed_work, blog_work_fn);
 
@@ -25,11 +25,6 @@ void blog_start_worker(void)
 	queue_delayed_work(system_dfl_wq, &blog_delayed_work, HZ);
 }
 
-void blog_stop_worker(void)
-{
-	cancel_delayed_work_sync(&blog_delayed_work);
-}
-
 static void blog_reap_fn(struct work_struct *work)
 {
 	blog_reap();
@@ -42,6 +37,7 @@ void blog_queue_reap(void)
 	queue_work(system_dfl_wq, &blog_reap_work);
 }
 
+/* For KUnit suites. */
 void blog_flush_reap(void)
 {
 	flush_work(&blog_reap_work);

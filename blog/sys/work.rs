@@ -7,15 +7,12 @@ unsafe extern "C" {
     #[link_name = "blog_start_worker"]
     pub(crate) safe fn start_worker();
 
-    /// Ends that; no call runs any more on return. Process context.
-    #[link_name = "blog_stop_worker"]
-    pub(crate) safe fn stop_worker();
-
     /// Has `blog_reap` called soon. Any context that may take an ordinary lock.
     #[link_name = "blog_queue_reap"]
     pub(crate) safe fn queue_reap();
 
     /// Waits until it was called, if that is due. Process context.
+    #[cfg(CONFIG_BLOG_KUNIT_TEST)]
     #[link_name = "blog_flush_reap"]
     pub(crate) safe fn flush_reap();
 }

@@ -41,21 +41,14 @@ unsafe extern "C" fn hang(_: *mut c_void, task: *mut task_struct) {
 /// Whether it is attached.
 static WATCHES: AtomicBool = AtomicBool::new(false);
 
-/// Has the detector call [`hang`] from now on. `ENOENT` or `EOPNOTSUPP`: this kernel has
-/// no such detector.
-pub(crate) fn watch() -> Result {
-    if WATCHES.swap(true, Relaxed) {
-        return Ok(());
-    }
-    // SAFETY: `hang` takes the data and the tracepoint's task; `stop` detaches it.
+/// Has the detector call [`hang`] from now on, where this kernel has one.
+pub(crate) fn start() {
+    // SAFETY: `hang` takes the data and the tracepoint's task, and stays.
     let result = unsafe { tracepoint::attach(NAME, PROBE, ptr::null_mut()) };
     WATCHES.store(result.is_ok(), Relaxed);
-    result
 }
 
-/// Ends that.
-pub(crate) fn stop() {
-    if WATCHES.swap(false, Relaxed) {
-        tracepoint::detach(NAME, PROBE, ptr::null_mut());
-    }
+/// Whether it does.
+pub(crate) fn watches() -> bool {
+    WATCHES.load(Relaxed)
 }

@@ -48,10 +48,7 @@ use kernel::{
 use crate::{
     clock,
     memory::{
-        block::{
-            Block,
-            Chain, //
-        },
+        block::Block,
         pool::{
             Claimed,
             List,
@@ -80,7 +77,7 @@ const NEIGHBOURS: u32 = 8;
 ///
 /// # Invariants
 ///
-/// - `pages[i]` is null, or points to [`TABLES`] tables that stay until BLog is unloaded.
+/// - `pages[i]` is null, or points to [`TABLES`] tables that stay.
 /// - A table without a task is in a stock, or somebody holds its index. It has no rings.
 struct TaskTables {
     pages: [AtomicPtr<Tls>; PAGES],
@@ -169,7 +166,7 @@ impl TaskTables {
     ///
     /// # Safety
     ///
-    /// It is a page of [`Block::into_page`], which stays until [`stop`], and nobody's.
+    /// It is a page of [`Block::into_page`], which stays, and nobody's.
     unsafe fn add(&self, page: *mut u8, cpu: impl Fn(u32) -> u32) -> bool {
         let more = |pages: u32| (pages < PAGES as u32).then_some(pages + 1);
         let Ok(n) = self.count.fetch_update(Relaxed, Relaxed, more) else {
@@ -181,7 +178,7 @@ impl TaskTables {
             unsafe { tables.add(i).write(Tls::new(index, no_ring())) };
         }
         // ORDERING: Release publishes the tables.
-        // INVARIANT: There are `TABLES` tables, and only `stop` frees them.
+        // INVARIANT: There are `TABLES` tables, and nobody frees them.
         self.pages[n as usize].store(tables, Release);
         for index in indices {
             if let Some(table) = self.table(index) {
@@ -254,9 +251,9 @@ pub(crate) fn root() -> dump::TableRoot {
     }
 }
 
-/// Bytes of all tables.
-pub(crate) fn table_bytes() -> usize {
-    SLAB.count.load(Relaxed) as usize * PAGE_SIZE
+/// Pages of tables, which stay.
+pub(crate) fn pages() -> u32 {
+    SLAB.count.load(Relaxed)
 }
 
 /// Makes a component known to the task hook.
@@ -411,7 +408,6 @@ pub(crate) unsafe extern "C" fn task_hook(task: *mut bindings::task_struct, free
         }
         // SAFETY: By this function's requirement.
         if !unsafe { task::take(task, table) } {
-            // `stop` has been faster.
             return;
         }
         let (now, (_, cpu)) = (clock::now(), tasks::here());
@@ -440,11 +436,11 @@ unsafe fn retire(ring: &Ring, cpu: u32, now: u64) {
     memory.pool.retire(cpu, ring.id());
 }
 
-/// Registers the task hook, and makes the first tables.
+/// Registers the task hook, and makes the first tables. On an error, there is neither.
 pub(crate) fn init() -> Result {
-    // SAFETY: This is called once, and components come after it.
+    // SAFETY: Nothing can log yet.
     unsafe { task::init() };
-    // SAFETY: `stop` unregisters it before this code goes.
+    // SAFETY: If it is registered, this code stays.
     unsafe { hook::start_hooks(task_hook) }?;
     // What can't be had is not there: tables come of components' pages, too.
     for _ in 0..STOCK {
@@ -456,25 +452,4 @@ pub(crate) fn init() -> Result {
         unsafe { SLAB.add(page.into_page(), cpu) };
     }
     Ok(())
-}
-
-/// Takes all tables from all tasks, and frees them. Nobody logs any more.
-pub(crate) fn stop() {
-    for table in SLAB.tables() {
-        // The hook is still there, so under the lock a table's task is valid. When the hook comes
-        // for it later, it finds no table.
-        let _guard = lock(table);
-        let task = table.task.load(Acquire);
-        if !task.is_null() {
-            // SAFETY: See above.
-            unsafe { task::take(task.cast(), table) };
-            table.task.store(ptr::null_mut(), Relaxed);
-        }
-    }
-    hook::stop_hooks();
-    let mut pages = Chain::new();
-    for page in &SLAB.pages {
-        // SAFETY: It is of `add`, and no task knows it any more.
-        unsafe { pages.push(page.swap(ptr::null_mut(), Relaxed).cast()) };
-    }
 }

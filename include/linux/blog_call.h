@@ -136,10 +136,10 @@ struct blog_component {
 	    ".balign 8\n"							\
 	    ".quad " __stringify(_name) "\n"					\
 	    ".popsection\n"							\
-	    /* A module that has a component needs BLog as long as it is there. */ \
+	    /* BLog is loaded before a module that has a component. */		\
 	    ".pushsection .rodata.blog,\"a\",@progbits\n"			\
 	    ".balign 8\n"							\
-	    ".quad blog_present\n"						\
+	    ".quad blog_clock_is_counter\n"					\
 	    ".popsection\n")
 
 #ifdef CONFIG_JUMP_LABEL

@@ -8,7 +8,6 @@
 #include <linux/atomic.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
-#include <linux/errno.h>
 #include <linux/fs.h>
 #include <linux/kdebug.h>
 #include <linux/notifier.h>
@@ -21,45 +20,11 @@
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/timex.h>
-#include <linux/tracepoint.h>
 #include <linux/user_namespace.h>
 
 #include "glue.h"
 
-/* Probes of tracepoints, found by name: not all tracepoints are exported. */
-struct blog_wanted {
-	const char *name;
-	struct tracepoint *tp;
-};
-
-static void blog_look_at(struct tracepoint *tp, void *wanted)
-{
-	struct blog_wanted *want = wanted;
-
-	if (!strcmp(tp->name, want->name))
-		want->tp = tp;
-}
-
-/* From now on @probe is called; NULL if there is no such tracepoint, or no memory. */
-static struct tracepoint *blog_probe(const char *name, void *probe)
-{
-	struct blog_wanted want = { .name = name };
-
-	for_each_kernel_tracepoint(blog_look_at, &want);
-	if (!want.tp || tracepoint_probe_register(want.tp, probe, NULL))
-		return NULL;
-	return want.tp;
-}
-
-/* Not any more. A call may still run until tracepoint_synchronize_unregister(). */
-static void blog_unprobe(struct tracepoint *tp, void *probe)
-{
-	if (tp)
-		tracepoint_probe_unregister(tp, probe, NULL);
-}
-
 static void (*blog_task_hook)(struct task_struct *tsk, bool freed);
-static struct tracepoint *blog_free_probe, *blog_rename_probe, *blog_panic_probe;
 
 /*
  * A task has left its CPU for good and is known to nobody, a grace period ago.
@@ -131,34 +96,22 @@ static int blog_died(struct notifier_block *nb, unsigned long event, void *args)
 
 static struct notifier_block blog_die_nb = { .notifier_call = blog_died };
 
+/* Only the first step can fail, and leaves nothing then. */
 int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed))
 {
 	int ret;
 
 	blog_task_hook = hook;
-	blog_free_probe = blog_probe("sched_process_free", blog_task_freed);
-	if (!blog_free_probe)
-		return -ENODEV;
-	ret = atomic_notifier_chain_register(&panic_notifier_list, &blog_anchor.nb) ?:
-	      register_die_notifier(&blog_die_nb);
-	if (ret) {
-		blog_stop_hooks();
+	ret = blog_tracepoint_attach("sched_process_free", blog_task_freed, NULL);
+	if (ret)
 		return ret;
-	}
-	blog_rename_probe = blog_probe("task_rename", blog_renamed);
-	blog_panic_probe = blog_probe("console", blog_printed);
+	/* Neither fails: each is registered once. */
+	atomic_notifier_chain_register(&panic_notifier_list, &blog_anchor.nb);
+	register_die_notifier(&blog_die_nb);
+	/* Without memory for one, a name is that of before, or a crash is known later. */
+	blog_tracepoint_attach("task_rename", blog_renamed, NULL);
+	blog_tracepoint_attach("console", blog_printed, NULL);
 	return 0;
-}
-
-/* On return no call runs. */
-void blog_stop_hooks(void)
-{
-	blog_unprobe(blog_panic_probe, blog_printed);
-	blog_unprobe(blog_rename_probe, blog_renamed);
-	unregister_die_notifier(&blog_die_nb);
-	atomic_notifier_chain_unregister(&panic_notifier_list, &blog_anchor.nb);
-	blog_unprobe(blog_free_probe, blog_task_freed);
-	tracepoint_synchronize_unregister();
 }
 
 /*

@@ -14,12 +14,12 @@ kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-l
 # kernel_fragments FLAVOUR: prints config fragments, later ones win. Each flavour's purpose:
 kernel_fragments() {
 	case $1 in
-	# BLog as a module, loaded and unloaded; the kernel of the counted costs
+	# BLog as a module; the kernel of the counted costs
 	x86) echo common x86 crash trace blog-m ;;
 	# BLog built in, from before jump labels are ready on; masks in compound_info;
 	# Binder. Deep tier
 	x86-y) echo common x86 crash distro lockdown blog-y binder ;;
-	# Catches failed allocations, locking, use-after-free and overflows, until rmmod. Deep tier
+	# Catches failed allocations, locking, use-after-free and overflows. Deep tier
 	x86-debug) echo common x86 blog-m debug-contexts debug-memory lockdep kasan faults ;;
 	# Softirqs are tasks. Run by hand
 	x86-rt) echo common x86 blog-m debug-contexts lockdep rt ;;

@@ -610,7 +610,7 @@ mod memory_suite {
     #[test]
     fn the_tables_of_tasks_count_too() -> Result {
         let rig = Rig::new(c"blog_test_tables", config(64, 64))?;
-        let tables = crate::write::tables::table_bytes();
+        let tables = crate::write::tables::pages() as usize * PAGE_SIZE;
         assert!(tables > 0);
         assert!(used_kb() >= (tables / 1024) as u32 + taken_kb(&rig)?);
         Ok(())

@@ -419,29 +419,6 @@ mod suite {
         take_away(c"blog_test_static")
     }
 
-    /// A module that has a component, and logs to it in no call of its own, may stay when BLog
-    /// goes, and meet others that log to it when BLog is back.
-    #[test]
-    fn what_stays_when_blog_goes_is_as_new() -> Result {
-        let module = Module::load(c"blog_test_stays")?;
-        let state = state_of(c"blog_test_stays")?;
-        assert!(log(&module.0, 1));
-        state.unhook();
-        // SAFETY: Nothing is stored.
-        let switch = unsafe { module.0.switch() };
-        assert_eq!(module.0.threshold(), 0);
-        assert!(switch.state.load(Relaxed).is_null() && switch.percpu.load(Relaxed).is_null());
-        #[cfg(CONFIG_JUMP_LABEL)]
-        // SAFETY: The key starts with the `static_key`, whose first word is its count.
-        assert_eq!(
-            unsafe { module.0.key.get().cast::<i32>().read_volatile() },
-            0
-        );
-        assert!(!log(&module.0, 2) && !state.attached());
-        drop(module);
-        take_away(c"blog_test_stays")
-    }
-
     #[test]
     fn a_detached_component_that_is_cleared_frees_its_place() -> Result {
         let module = Module::load(c"blog_test_left")?;

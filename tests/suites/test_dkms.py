@@ -136,9 +136,9 @@ grep -c " ceph " text | sed 's/^/guest: of ceph: /'
 grep -c " libceph " text | sed 's/^/guest: of libceph: /'
 t "the mount is there, from its beginning" grep " ceph  *mount\\[.*ceph_parse_mount_param" text
 t "so is why it failed" grep " libceph .*ceph_con_workfn" text
-t "all modules go" rmmod ceph libceph c_blog rust_blog blog
+t "all drivers go" rmmod ceph libceph c_blog rust_blog
 t "dkms remove" dkms remove -m blog -v @VERSION@ --all
-t "then there is no module" off modprobe blog
+t "then there is no module" off modinfo blog
 t "then there are no metadata" off ls -d /var/lib/blog/*
 echo "guest: 1..16"
 echo "guest: end after $(cut -d' ' -f1 /proc/uptime) s"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Modules that share a component: BLog can't be unloaded while the module that defines it is
-loaded, even if that module has no log call."""
+"""Modules that share a component, and BLog, which is loaded before them and stays."""
 
 from pathlib import Path
 
@@ -12,8 +11,8 @@ SECONDS = 25
 
 
 @pytest.mark.parametrize("flavour", by_tier(full="x86 stock"))
-def test_owner(flavour: str, work: Path, tap: Tap) -> None:
-    kernel, script = vm.kernel(flavour), TOP / "tests/guest/e2e/owner.sh"
+def test_stays(flavour: str, work: Path, tap: Tap) -> None:
+    kernel, script = vm.kernel(flavour), TOP / "tests/guest/e2e/stays.sh"
     result = vm.run(work / flavour, kernel, script, files=kernel.files())
     tap(result.lines())
     assert not result.problem, result.told()

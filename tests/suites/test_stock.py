@@ -56,7 +56,7 @@ def test_lockdown(kernel: vm.Kernel, work: Path, decoder: Path, tap: Tap, sh: Ru
 
 
 @needs_kernel
-@pytest.mark.parametrize("while_", ["load", "unload", "sleep"])
+@pytest.mark.parametrize("while_", ["load", "sleep"])
 def test_snapshot_device(
     kernel: vm.Kernel, work: Path, decoder: Path, sh: Run, while_: str
 ) -> None:

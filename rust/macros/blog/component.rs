@@ -191,12 +191,12 @@ pub(crate) fn component(input: ComponentInput) -> Result<TokenStream> {
     });
     let mut bounds = Template::default();
     bounds.bounds(".blog_components", "__blog_components");
-    // Refers to a symbol of `blog/`, which stays while the module that has a component does.
+    // Refers to a symbol of `blog/`, which is loaded before a module that has a component.
     bounds.lines(
         "
         .pushsection .rodata.blog,\"a\",@progbits
         .balign 8
-        .quad blog_present
+        .quad blog_clock_is_counter
         .popsection",
     );
     // Unused private methods of a generated type are nobody's fault.

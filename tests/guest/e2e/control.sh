@@ -171,8 +171,4 @@ else
 fi
 modprobe rnull_mod || not_ok "modprobe rnull_mod"
 same "it comes back with the settings that it was declared with" "$(cat "$RNULL/ring_kb")" "$declared"
-rmmod rnull_mod || not_ok "rmmod rnull_mod"
-if rmmod blog && [ ! -d "$BLOG" ]; then ok "blog unloads, files and all"; else not_ok "blog unloads"; fi
-modprobe rnull_mod || not_ok "modprobe rnull_mod"
-same "blog loads again with its driver" "$(cat "$RNULL/enable")" 1
 tap_end

@@ -24,6 +24,13 @@ only_within() {
 # within_modules: the kernel maps all modules in the top GiB, and no other code
 within_modules() { only_within 0xffffffffc0000000 0xffffffffff000000; }
 
+# within_loader: in what loads a module, which calls its init function, too
+within_loader() {
+	# shellcheck disable=SC2046 # two words
+	only_within $(sort /proc/kallsyms | awk '$3 == "load_module" { print "0x" $1; found = 1; next }
+		found { print "0x" $1; exit }')
+}
+
 # within_blog: in blog.ko, and not in a driver, whose text may be right after
 within_blog() {
 	only_within "$(cat /sys/module/blog/sections/.text)" \

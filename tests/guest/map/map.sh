@@ -108,9 +108,6 @@ hold 4
 disk_off
 if rmmod rnull_mod; then ok "a mapping doesn't keep the driver"; else not_ok "rmmod rnull_mod"; fi
 same "what it has left can be mapped" "$(maps error $MAP)" none
-if [ -d /sys/module/blog/holders ]; then
-	if rmmod blog 2> /dev/null; then not_ok "a mapping keeps blog"; fi
-fi
 set_file 1 "$RNULL/clear"
 let_go
 same "and what goes then is gone" "$(sort -u /tmp/hold.*)" 0

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# /dev/snapshot is open while BLog is loaded, unloaded, or while the machine sleeps
-# (blog_while=load, unload, sleep): opening and closing it calls PM notifiers, in an order
-# that no sleep has. BLog's clock goes on unchanged.
+# /dev/snapshot is open while BLog is loaded, or while the machine sleeps (blog_while=load,
+# sleep): opening and closing it calls PM notifiers, in an order that no sleep has. BLog's
+# clock goes on unchanged.
 # shellcheck disable=SC2154
 . /lib.sh
 
@@ -11,18 +11,13 @@
 exec 3< /dev/snapshot || die "/dev/snapshot"
 case $blog_while in
 load) modprobe blog || die "modprobe blog" ;;
-unload) rmmod blog || die "rmmod blog" ;;
 sleep)
 	# As far as the freezer, and back
 	set_file freezer /sys/power/pm_test
 	set_file freeze /sys/power/state ;;
 esac
 exec 3<&-
-if [ "$blog_while" = unload ]; then
-	# A walk of the list, or its next user, finds an entry that was left.
-	modprobe blog || die "modprobe blog"
-fi
 modprobe rust_blog || die "modprobe rust_blog"
 cat $BLOG/snapshot > /out/snapshot || die "reading snapshot"
-rmmod rust_blog && rmmod blog || die "rmmod"
+rmmod rust_blog || die "rmmod"
 exit 0

@@ -91,8 +91,6 @@ extern "C" fn blog_stored(_: *const RawComponent, _: u32, _: *const u8, _: usize
 /// The clock is the one that log calls read themselves.
 #[no_mangle]
 static blog_clock_is_counter: u8 = 1;
-#[no_mangle]
-static blog_present: u8 = 1;
 
 impl Host {
     fn new() -> Self {
