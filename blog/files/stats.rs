@@ -122,6 +122,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
             ("bytes", of(Memory::bytes)),
             ("bytes_warn", bytes_warn),
             ("missing_kb", inner.missing_kb().into()),
+            ("kept_kb", of(Memory::pages_kept) * u64::from(PAGE_KB)),
             ("rings", of(|memory| memory.pool.store.rings() as usize)),
             ("rings_live", live),
             ("from_chunks", chunks),

@@ -32,7 +32,8 @@ pub(crate) const fn pages_for(bytes: usize) -> u32 {
     bytes.div_ceil(PAGE_SIZE) as u32
 }
 
-/// Pages that BLog has of the kernel, which are counted as long as they are there.
+/// Pages that BLog has of the kernel, which are counted as long as they are there; or one that
+/// survives a reboot, which isn't, as nobody else could have it.
 ///
 /// # Invariants
 ///
@@ -71,19 +72,10 @@ impl Block {
             return Self::new(1);
         };
         // INVARIANT: It is there, and nobody else's.
-        let page = Self { at, pages: 1 };
-        // If it isn't to be counted, it goes back without that.
-        match budget::take(1) {
-            Ok(()) => Ok(page),
-            Err(e) => {
-                // SAFETY: Nobody has seen it.
-                unsafe { region::give(page.into_page()) };
-                Err(e)
-            }
-        }
+        Ok(Self { at, pages: 1 })
     }
 
-    /// Lets it go: a single page, which stays counted until it is in a [`Chain`].
+    /// Lets it go: a single page, which stays counted until it comes back out of a [`Chain`].
     pub(crate) fn into_page(self) -> *mut u8 {
         let at = self.at();
         mem::forget(self);
@@ -111,9 +103,10 @@ impl Drop for Block {
     fn drop(&mut self) {
         // SAFETY: By the type invariants; they are nobody's any more.
         unsafe {
-            if !region::give(self.at()) {
-                pages::free_pages(self.at());
+            if region::give(self.at()) {
+                return;
             }
+            pages::free_pages(self.at());
         }
         budget::give(self.pages);
     }
@@ -172,11 +165,11 @@ impl Rest {
 ///
 /// # Invariants
 ///
-/// `first`, and what its word leads to, and so on, are `len` pages of [`Block::into_page`], and
-/// nobody else's.
+/// `first`, and what its word leads to, and so on, are pages of [`Block::into_page`], and nobody
+/// else's.
 pub(crate) struct Chain {
     first: *mut u8,
-    len: u32,
+    counted: u32,
 }
 
 // SAFETY: It owns what it points to.
@@ -187,12 +180,13 @@ impl Chain {
         // INVARIANT: There is none.
         Self {
             first: ptr::null_mut(),
-            len: 0,
+            counted: 0,
         }
     }
 
-    pub(crate) fn len(&self) -> u32 {
-        self.len
+    /// How many of them count in what all of BLog takes.
+    pub(crate) fn counted(&self) -> u32 {
+        self.counted
     }
 
     /// Where a page has the address of the next one. Others may be copying it, for nothing.
@@ -215,7 +209,7 @@ impl Chain {
         unsafe { (*Self::link(page)).store(self.first, Relaxed) };
         // INVARIANT: By this function's requirement.
         self.first = page;
-        self.len += 1;
+        self.counted += u32::from(!region::has(page));
     }
 
     /// Takes a page, whose memory is as it was but for the link.
@@ -223,7 +217,7 @@ impl Chain {
         let page = NonNull::new(self.first)?;
         // SAFETY: By the type invariants.
         self.first = unsafe { (*Self::link(self.first)).load(Relaxed) };
-        self.len -= 1;
+        self.counted -= u32::from(!region::has(page.as_ptr()));
         // INVARIANT: It is a page of `into_page`, and the caller's.
         Some(Block { at: page, pages: 1 })
     }

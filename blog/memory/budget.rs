@@ -3,7 +3,8 @@
 //! The limits of memory: `blog.max_kb` for all, and what the machine can spare.
 //!
 //! BLog's memory is whole pages. They count from before they are allocated until they have been
-//! freed. BLog takes them when a component is switched on, or when somebody sets a limit, and keeps
+//! freed; but not those of memory that the command line has set aside, which nobody else could have.
+//! BLog takes them when a component is switched on, or when somebody sets a limit, and keeps
 //! them: nothing comes in the background, and nothing goes because others want memory.
 
 use core::sync::atomic::{
@@ -20,6 +21,7 @@ use kernel::{
     prelude::*, //
 };
 
+use super::region;
 use crate::sys::params;
 
 pub(crate) const PAGE_KB: u32 = (PAGE_SIZE / 1024) as u32;
@@ -45,18 +47,20 @@ pub(crate) fn limit() -> u32 {
     params::max_kb() / PAGE_KB
 }
 
-/// Pages that the limit leaves.
+/// Pages that the limit leaves, and those that don't count.
 pub(super) fn room() -> u32 {
-    limit().saturating_sub(used())
+    let left = limit().saturating_sub(used());
+    left.saturating_add(region::free())
 }
 
-/// Pages that the machine can spare: as many as all of BLog takes then stay available to others,
+/// Pages that the machine can spare, and those that it has no use for: as many as all of BLog takes then stay available to others,
 /// however many components come one after the other.
 pub(super) fn spare() -> u32 {
     // SAFETY: No requirements.
     let available = unsafe { bindings::si_mem_available() } as i64;
     let more = available.saturating_sub(used().into()).max(0) / 2;
-    u32::try_from(more).unwrap_or(u32::MAX)
+    let more = u32::try_from(more).unwrap_or(u32::MAX);
+    more.saturating_add(region::free())
 }
 
 /// So many of these pages can't be had now.

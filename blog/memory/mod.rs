@@ -528,6 +528,12 @@ impl Memory {
         slots.for_each(|(_, slot)| region::disown(slot.memory()));
     }
 
+    /// Pages of which the next boot has the content.
+    pub(crate) fn pages_kept(&self) -> usize {
+        let kept = |(_, slot): &(u32, &Slot)| region::has(slot.memory());
+        self.pool.slots().filter(kept).count()
+    }
+
     /// Pages for records and rings.
     fn pages_held(&self) -> u32 {
         self.pool.store.pages.load(Relaxed)

@@ -164,6 +164,16 @@ pub(crate) fn is_there() -> bool {
     KEPT.as_ref().is_some()
 }
 
+/// How many frames are free.
+pub(super) fn free() -> u32 {
+    KEPT.as_ref().map_or(0, |kept| kept.free.load(Relaxed))
+}
+
+/// Whether a page is a frame.
+pub(super) fn has(at: *const u8) -> bool {
+    KEPT.as_ref().is_some_and(|kept| kept.number(at).is_some())
+}
+
 /// Takes a frame, of zeroes, whose content the next boot doesn't look at before [`own`].
 pub(super) fn take() -> Option<NonNull<u8>> {
     let kept = KEPT.as_ref()?;

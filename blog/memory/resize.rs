@@ -286,9 +286,11 @@ impl Memory {
         }
     }
 
-    /// Pages that it can give up, about.
+    /// Pages that count, and that it can give up, about.
     pub(crate) fn spare(&self) -> u32 {
-        self.pages_held().saturating_sub(self.least_pages())
+        let counted = self.pages_held().saturating_sub(self.pages_kept() as u32);
+        let spare = self.pages_held().saturating_sub(self.least_pages());
+        spare.min(counted)
     }
 
     /// Pages in slots that are needed at least: for rings, and for what live ones write to now.

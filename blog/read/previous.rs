@@ -7,7 +7,10 @@
 //! is believed here is a header with a checksum and sizes that fit the memory.
 
 use core::{
-    ptr,
+    ptr::{
+        self,
+        NonNull, //
+    },
     slice, //
 };
 use kernel::{
@@ -56,48 +59,103 @@ use crate::{
 };
 
 /// What the boot before has left, as a file.
-struct Copy {
-    block: Block,
-    len: usize,
+enum Previous {
+    /// A copy, of so many bytes.
+    Copy(Block, usize),
+    /// What is still where it was.
+    Place(NonNull<[u8]>, Region),
 }
 
-impl Copy {
-    fn bytes(&self) -> &[u8] {
-        // SAFETY: The block has so many bytes, to which nobody stores any more.
-        unsafe { slice::from_raw_parts(self.block.at(), self.len) }
-    }
+// SAFETY: It owns what it points to.
+unsafe impl Send for Previous {}
+// SAFETY: As above; and nobody stores there while this is there.
+unsafe impl Sync for Previous {}
 
-    /// `None` if nothing was logged there; `ENOMEM` or `ENOSPC` if there isn't as much memory, or
-    /// BLog may not have it.
-    fn new(memory: &[u8], region: &Region) -> Result<Option<Self>> {
-        let size = region.page_size as usize;
-        let (front, frames) = memory
-            .split_at_checked(region.frames_at() as usize)
-            .ok_or(EINVAL)?;
-        let used = || {
-            let all = (0usize..).zip(region.owners(front));
-            let used = all.filter(|(_, owner)| is_used(*owner));
-            used.filter_map(|(n, _)| frames.get(n.wrapping_mul(size)..)?.get(..size))
-        };
-        let len = front.len() + used().count() * size;
-        if len == front.len() {
+impl Previous {
+    /// What is in this memory; `None` if nothing was logged there.
+    ///
+    /// # Safety
+    ///
+    /// The memory is ours, and nobody stores to it while this is there.
+    unsafe fn new(memory: NonNull<[u8]>, region: Region) -> Result<Option<Self>> {
+        // SAFETY: By this function's requirement.
+        let bytes = unsafe { memory.as_ref() };
+        let len = parts(bytes, &region)?.map(<[u8]>::len).sum();
+        if len == region.frames_at() as usize {
             return Ok(None);
         }
-        let block = Block::new(pages_for(len))?;
+        let Ok(block) = Block::new(pages_for(len)) else {
+            return Ok(Some(Self::Place(memory, region)));
+        };
         // SAFETY: The block has so many bytes of zeroes, and nobody else has it.
         let mut to = unsafe { slice::from_raw_parts_mut(block.at(), len) };
-        for part in Iterator::chain([front].into_iter(), used()) {
+        for part in parts(bytes, &region)? {
             let (here, rest) = to.split_at_mut_checked(part.len()).ok_or(EINVAL)?;
             glue::copy(here, part);
             to = rest;
         }
-        Ok(Some(Self { block, len }))
+        Ok(Some(Self::Copy(block, len)))
+    }
+
+    /// The bytes from a place of the file on, as many as follow each other.
+    fn from(&self, mut at: usize) -> Result<&[u8]> {
+        match self {
+            Self::Copy(block, len) => {
+                // SAFETY: The block has so many bytes, to which nobody stores any more.
+                let bytes = unsafe { slice::from_raw_parts(block.at(), *len) };
+                Ok(bytes.get(at..).unwrap_or_default())
+            }
+            Self::Place(memory, region) => {
+                // SAFETY: By the requirement of `new`.
+                let bytes = unsafe { memory.as_ref() };
+                for part in parts(bytes, region)? {
+                    if let Some(rest) = part.get(at..).filter(|rest| !rest.is_empty()) {
+                        return Ok(rest);
+                    }
+                    at = at.saturating_sub(part.len());
+                }
+                Ok(&[])
+            }
+        }
+    }
+}
+
+impl Drop for Previous {
+    fn drop(&mut self) {
+        if let Self::Place(memory, _) = *self {
+            // SAFETY: It is ours, and nobody reads it any more.
+            unsafe { begin(memory) };
+        }
+    }
+}
+
+/// What is worth keeping of an earlier boot's memory: its front, and the pages that are used.
+fn parts<'a>(memory: &'a [u8], region: &Region) -> Result<impl Iterator<Item = &'a [u8]>> {
+    let size = region.page_size as usize;
+    let (front, frames) = memory
+        .split_at_checked(region.frames_at() as usize)
+        .ok_or(EINVAL)?;
+    let used = (0usize..).zip(region.owners(front));
+    let used = used.filter(|(_, owner)| is_used(*owner));
+    let used = used.filter_map(move |(n, _)| frames.get(n.wrapping_mul(size)..)?.get(..size));
+    Ok(Iterator::chain([front].into_iter(), used))
+}
+
+/// Has components take pages from this memory from here on.
+///
+/// # Safety
+///
+/// It is ours, nobody looks at it, and this is called once.
+unsafe fn begin(memory: NonNull<[u8]>) {
+    // SAFETY: By this function's requirement.
+    if let Err(e) = unsafe { start_region(memory) } {
+        pr_warn!("persist={}: too small ({e:?})\n", params::persist());
     }
 }
 
 global_lock! {
     // SAFETY: `init` is called before the files are there.
-    unsafe(uninit) static PREVIOUS: Mutex<Option<Arc<Copy>>> = None;
+    unsafe(uninit) static PREVIOUS: Mutex<Option<Arc<Previous>>> = None;
 }
 
 /// What memory starts with that an earlier boot has left.
@@ -127,12 +185,10 @@ pub(crate) fn init() {
         return;
     };
     // SAFETY: It is there, and nobody stores to it yet.
-    let bytes = unsafe { memory.as_ref() };
-    let region = region_of(bytes);
-    let copy = match region.map(|region| Copy::new(bytes, &region)) {
-        Ok(Ok(Some(copy))) => Arc::new(copy, GFP_KERNEL).map(Some).map_err(Error::from),
-        Ok(Ok(None)) | Err(Unreadable::Empty) => Ok(None),
-        Ok(Err(e)) => Err(e),
+    let found = match region_of(unsafe { memory.as_ref() }) {
+        // SAFETY: What the command line reserves for us is nobody else's; and `Previous` keeps it.
+        Ok(region) => unsafe { Previous::new(memory, region) },
+        Err(Unreadable::Empty) => Ok(None),
         Err(Unreadable::Version(n)) => {
             pr_warn!(
                 "persist={name}: what was there is of version {n}, unknown here: it is gone\n"
@@ -144,17 +200,30 @@ pub(crate) fn init() {
             Ok(None)
         }
     };
-    match copy {
-        Ok(copy) => *PREVIOUS.lock() = copy,
-        Err(e) => {
-            pr_warn!("persist={name}: no memory for a copy ({e:?}): what is there stays there\n");
-            return;
+    match found {
+        Ok(Some(previous)) => {
+            let in_place = matches!(previous, Previous::Place(..));
+            if in_place {
+                pr_warn!(
+                    "persist={name}: no memory for a copy of what is there, so this boot keeps \
+                     nothing until 1 is written to previous/clear\n"
+                );
+            }
+            match Arc::new(previous, GFP_KERNEL) {
+                // It goes with the last one that has it.
+                Ok(previous) => *PREVIOUS.lock() = Some(previous),
+                Err(e) => pr_warn!("persist={name}: what was there is gone: {e:?}\n"),
+            }
+            if in_place {
+                return;
+            }
         }
+        Ok(None) => (),
+        Err(e) => pr_warn!("persist={name}: what was there is gone: {e:?}\n"),
     }
-    // SAFETY: What the command line reserves for us is nobody else's, and this is called once.
-    if let Err(e) = unsafe { start_region(memory) } {
-        pr_warn!("persist={name}: too small ({e:?})\n");
-    }
+    // SAFETY: What the command line reserves for us is nobody else's, nobody looks at it any more,
+    // and this is called once.
+    unsafe { begin(memory) };
 }
 
 /// Tells the next boot what rings don't say: the clocks, images and components. From `sys/work.c`
@@ -224,7 +293,7 @@ pub(crate) fn is_there() -> bool {
 ///
 /// A reader gets all that is in it, as of a dump: which arguments are addresses, only the kernel
 /// knew that logged them. So the file is for who may see addresses.
-pub(crate) struct PreviousFile(Arc<Copy>);
+pub(crate) struct PreviousFile(Arc<Previous>);
 
 impl OpenFile for PreviousFile {
     fn open(_of: u64, file: &File) -> Result<Pin<KBox<Self>>> {
@@ -242,13 +311,19 @@ impl OpenFile for PreviousFile {
         to: &mut IovIterDest<'_>,
         at: &mut Offset,
     ) -> Result<usize> {
-        match to.simple_read_from_buffer(at, self.0.bytes())? {
-            0 if !to.is_empty() && (*at as usize) < self.0.len => Err(EFAULT),
-            n => Ok(n),
+        let start = *at;
+        while !to.is_empty() {
+            let from = self.0.from(usize::try_from(*at).map_err(|_| EINVAL)?)?;
+            match to.copy_to_iter(from) {
+                0 if !from.is_empty() && *at == start => return Err(EFAULT),
+                0 => break,
+                n => *at += n as Offset,
+            }
         }
+        Ok((*at - start) as usize)
     }
 
-    /// Frees it, once no file is open any more.
+    /// Lets it go, once no file is open any more.
     fn write(self: Pin<&Self>, text: &str) -> Result {
         if text.trim_end() != "1" {
             return Err(EINVAL);

@@ -304,7 +304,7 @@ pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
         return EBUSY.to_errno();
     }
     for _ in 0..TRIES {
-        let need = (budget::used() - gone.len()).saturating_sub(limit);
+        let need = (budget::used() - gone.counted()).saturating_sub(limit);
         let all = spare();
         if need == 0 || all == 0 {
             break;

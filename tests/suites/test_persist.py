@@ -164,6 +164,33 @@ def test_another_kernel(work: Path, decoder: Path, sh: Run) -> None:
             left = stop(guest, boot, chance, vm.kernel(flavour).modules)
 
 
+@pytest.mark.kernels("x86")
+def test_the_memory_that_is_set_aside_is_beside_the_limit(
+    work: Path, decoder: Path, sh: Run
+) -> None:
+    """Each boot has all the memory that it wants, and the next one finds it all: also while nobody
+    clears what the last one has left, and where there is no room for a copy of that."""
+    chance, boots, left = random.Random("limit"), Boots(work / "limit"), None
+    args = "reserve_mem=16M:64M:blog nokaslr"
+    for size, limit, clear in (
+        (14336, 16384, 0),
+        (14336, 16384, 0),
+        (6144, 4096, 1),
+        (6144, 4096, 1),
+    ):
+        more = f"blog_size={size} blog_max={limit} blog_clear={clear}"
+        with boots.boot("x86", f"{args} {more}") as guest:
+            boot, snapshot = boots.found(guest)
+            if left:
+                assert snapshot, f"nothing is found, with {more}"
+                judge(sh, decoder, snapshot, left)
+            guest.wait(f"^guest: memory {boot} ", PATIENCE)
+            said = re.findall(rf"^guest: memory {boot} (\d+) (\d+)$", guest.text(), re.MULTILINE)
+            kept, missing = map(int, said[0])
+            assert missing == 0 and kept > size * 9 // 10, f"{kept} kept, {missing} missing: {more}"
+            left = stop(guest, boot, chance, vm.kernel("x86").modules)
+
+
 @pytest.mark.kernels("x86", "stock")
 def test_beside_ftrace(work: Path, decoder: Path, sh: Run) -> None:
     """The same kernel has all lines from both; another one has those of BLog, and says how many
