@@ -100,14 +100,15 @@ unsafe extern "C" {
 /// Only the first step can fail, and leaves nothing then. From there on, BLog stays: drivers, tasks
 /// and the rest of the kernel know it.
 fn start() -> Result {
-    tables::init()?;
-    clock::init();
-    ccall::blog_start_hash();
-    sections::init();
-    previous::init();
-    describe::init();
+    tables::start_hook()?;
     life::init();
     files::prepare();
+    clock::init();
+    ccall::blog_draw_key();
+    sections::init();
+    tables::fill();
+    previous::init();
+    describe::init();
     modules::start_modules();
     work::start_worker();
     words::start();

@@ -175,7 +175,7 @@ pub(crate) fn init() {
     // SAFETY: Called once.
     unsafe { PREVIOUS.init() };
     let name = params::persist();
-    if name.is_empty() {
+    if name.is_empty() || params::is_quiet() {
         return;
     }
     let Some(memory) = pages::reserved(name) else {

@@ -78,10 +78,15 @@ pub(super) fn init() {
             pr_warn!("component={text}: {e:?}, left out\n");
         }
     };
-    if hook::boots_off() {
+    if hook::boots_off() || params::is_quiet() {
         add("*:enable=0");
     }
-    match str::from_utf8(params::early().to_bytes()) {
+    let early = params::early().to_bytes();
+    if params::is_quiet() {
+        pr_info!("this is a kdump kernel: nothing is recorded without kdump=1\n");
+        return;
+    }
+    match str::from_utf8(early) {
         Ok(early) => split(early).for_each(add),
         Err(_) => pr_warn!("component= is not UTF-8, left out\n"),
     }

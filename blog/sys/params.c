@@ -4,12 +4,17 @@
  * nor hold a text. And the machine's names, which that crate lacks.
  */
 
+#include <linux/cleanup.h>
 #include <linux/compiler.h>
-#include <linux/errno.h>
+#include <linux/crash_dump.h>
+#include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
 #include <linux/sizes.h>
 #include <linux/sprintf.h>
 #include <linux/string.h>
@@ -17,25 +22,99 @@
 
 #include "glue.h"
 
+/* Whether BLog has started, and has taken up what was given before. */
+static bool blog_runs;
+/* Held while something is set that is used at once. */
+static DEFINE_MUTEX(blog_params_lock);
+
+/*
+ * Calls what may allocate, and wait for others. All that sets or shows parameters would wait for
+ * that, by kernel_param_lock(), and where BLog is built in, also those of others. The parameters
+ * stay, as BLog does.
+ */
+#define blog_without_lock(call)					\
+({								\
+	int _ret;						\
+								\
+	kernel_param_unlock(THIS_MODULE);			\
+	_ret = call;						\
+	kernel_param_lock(THIS_MODULE);				\
+	_ret;							\
+})
+
+/*
+ * What is not understood when BLog is loaded doesn't keep it from recording: the default holds.
+ * Later on, it is the writer's error.
+ */
+static int blog_result(const char *val, const struct kernel_param *kp, int ret)
+{
+	if (!ret || READ_ONCE(blog_runs))
+		return ret;
+	pr_warn("blog: %s=%s: %pe, left out\n", kp->name, val ?: "", ERR_PTR(ret));
+	return 0;
+}
+
+/* The parser also gets what has no value. */
+#define BLOG_PARAM_OPS(name, parse, show)						\
+static int blog_write_##name(const char *val, const struct kernel_param *kp)		\
+{											\
+	return blog_result(val, kp, parse(val, kp));					\
+}											\
+											\
+static const struct kernel_param_ops blog_##name##_ops = {				\
+	.flags = KERNEL_PARAM_OPS_FL_NOARG,						\
+	.set = blog_write_##name,								\
+	.get = show,									\
+}
+
+static int blog_parse_text(const char *val, const struct kernel_param *kp)
+{
+	return val ? param_set_charp(val, kp) : -EINVAL;
+}
+
+/* For sys/words.c: which of three events. */
+int blog_set_events(const char *val, const struct kernel_param *kp)
+{
+	return blog_result(val, kp, param_set_uint_minmax(val, kp, 0, 7));
+}
+
+BLOG_PARAM_OPS(text, blog_parse_text, param_get_charp);
+BLOG_PARAM_OPS(switch, param_set_bool, param_get_bool);
+
 char *blog_param_clock = "auto";
-module_param_named(clock, blog_param_clock, charp, 0444);
+module_param_cb(clock, &blog_text_ops, &blog_param_clock, 0444);
 MODULE_PARM_DESC(clock, "Clock of all records: auto, counter or mono (default auto)");
 
 bool blog_param_counts;
-module_param_named(counts, blog_param_counts, bool, 0444);
+module_param_cb(counts, &blog_switch_ops, &blog_param_counts, 0444);
 MODULE_PARM_DESC(counts, "Count the records of each call site (default 0)");
 
 char *blog_param_persist = "";
-module_param_named(persist, blog_param_persist, charp, 0444);
+module_param_cb(persist, &blog_text_ops, &blog_param_persist, 0444);
 MODULE_PARM_DESC(persist, "Name of memory of reserve_mem that records are in, for the next boot (default none)");
+
+static bool blog_in_kdump;
+module_param_cb(kdump, &blog_switch_ops, &blog_in_kdump, 0444);
+MODULE_PARM_DESC(kdump, "Also record in a kdump kernel, as these parameters say (default 0)");
+
+/*
+ * A kdump kernel has little memory, and is given the command line of the kernel that has crashed:
+ * what that says of components and of persistence isn't meant for it.
+ */
+bool blog_is_quiet(void)
+{
+	return is_kdump_kernel() && !blog_in_kdump;
+}
 
 static unsigned int blog_max_kb;
 
 int blog_set_max_kb(u32 kb)
 {
-	unsigned int old = blog_max_kb;
+	unsigned int old;
 	int ret;
 
+	guard(mutex)(&blog_params_lock);
+	old = blog_max_kb;
 	WRITE_ONCE(blog_max_kb, kb);
 	ret = blog_max_kb_changed();
 	if (ret)
@@ -43,20 +122,16 @@ int blog_set_max_kb(u32 kb)
 	return ret;
 }
 
-static int blog_write_max_kb(const char *val, const struct kernel_param *kp)
+static int blog_parse_max_kb(const char *val, const struct kernel_param *kp)
 {
 	unsigned int kb;
 	int ret;
 
-	ret = kstrtouint(val, 0, &kb);
-	return ret ?: blog_set_max_kb(kb);
+	ret = val ? kstrtouint(val, 0, &kb) : -EINVAL;
+	return ret ?: blog_without_lock(blog_set_max_kb(kb));
 }
 
-static const struct kernel_param_ops blog_max_kb_ops = {
-	.set = blog_write_max_kb,
-	.get = param_get_uint,
-};
-
+BLOG_PARAM_OPS(max_kb, blog_parse_max_kb, param_get_uint);
 module_param_cb(max_kb, &blog_max_kb_ops, &blog_max_kb, 0644);
 MODULE_PARM_DESC(max_kb, "Limit for all that BLog takes in KiB (default 0: an eighth of memory, 1 GiB at most)");
 
@@ -74,14 +149,15 @@ u32 blog_param_max_kb(void)
  * allocate.
  */
 static char blog_early[1024];
-static bool blog_runs;
 
-static int blog_write_component(const char *val, const struct kernel_param *kp)
+static int blog_set_settings(const char *val)
 {
-	size_t end = strlen(blog_early);
+	size_t end;
 
+	guard(mutex)(&blog_params_lock);
 	if (blog_runs)
 		return blog_wish(val);
+	end = strlen(blog_early);
 	if (snprintf(blog_early + end, sizeof(blog_early) - end, "%s\n", val) <
 	    sizeof(blog_early) - end)
 		return 0;
@@ -89,23 +165,28 @@ static int blog_write_component(const char *val, const struct kernel_param *kp)
 	return -ENOSPC;
 }
 
-static int blog_read_component(char *buffer, const struct kernel_param *kp)
+static int blog_parse_settings(const char *val, const struct kernel_param *kp)
 {
-	return blog_wishes(buffer, PAGE_SIZE);
+	return val ? blog_without_lock(blog_set_settings(val)) : -EINVAL;
 }
 
-static const struct kernel_param_ops blog_component_ops = {
-	.set = blog_write_component,
-	.get = blog_read_component,
-};
+static int blog_show_settings(char *buffer, const struct kernel_param *kp)
+{
+	/* Pairs with blog_take_early(): then there is a list of them. */
+	if (!smp_load_acquire(&blog_runs))
+		return scnprintf(buffer, PAGE_SIZE, "%s", blog_early);
+	return blog_without_lock(blog_wishes(buffer, PAGE_SIZE));
+}
 
+BLOG_PARAM_OPS(component, blog_parse_settings, blog_show_settings);
 module_param_cb(component, &blog_component_ops, NULL, 0644);
 MODULE_PARM_DESC(component, "Settings of components: NAME:KEY=VALUE,..., KEY one of enable, level, mode, private, size_kb, ring_kb and warn_share; NAME may end in *");
 
-/* What was given so far. From now on, blog_wish() gets it. */
+/* What was given so far. From now on, blog_wish() gets it, and blog_wishes() has it. */
 const char *blog_take_early(void)
 {
-	blog_runs = true;
+	guard(mutex)(&blog_params_lock);
+	smp_store_release(&blog_runs, true);
 	return blog_early;
 }
 

@@ -14,6 +14,10 @@ unsafe extern "C" {
     /// The limit for all that BLog takes, in KiB. Process context.
     #[link_name = "blog_param_max_kb"]
     pub(crate) safe fn max_kb() -> u32;
+
+    /// Whether nothing is to be recorded unless somebody wants it: in a kdump kernel.
+    #[link_name = "blog_is_quiet"]
+    pub(crate) safe fn is_quiet() -> bool;
 }
 
 /// The value of the parameter `clock`.

@@ -22,7 +22,12 @@
 enum { BLOG_PANIC, BLOG_OOPS, BLOG_HANG };
 
 static unsigned int blog_last_words_mask = BIT(BLOG_PANIC);
-module_param_named(last_words, blog_last_words_mask, uint, 0644);
+static const struct kernel_param_ops blog_last_words_ops = {
+	.flags = KERNEL_PARAM_OPS_FL_NOARG,
+	.set = blog_set_events,
+	.get = param_get_uint,
+};
+module_param_cb(last_words, &blog_last_words_ops, &blog_last_words_mask, 0644);
 MODULE_PARM_DESC(last_words, "Print the last records to the kernel's log: 1 at a panic, 2 at an oops, 4 for a task that hangs, or a sum of these (default 1)");
 
 #define BLOG_AN_HOUR RATELIMIT_STATE_INIT(blog_words_limits, 3600 * HZ, 3)

@@ -16,6 +16,7 @@ static DECLARE_DEFERRABLE_WORK(blog_delayed_work, blog_work_fn);
 static void blog_work_fn(struct work_struct *work)
 {
 	blog_work();
+	blog_draw_key();
 	blog_note_facts();
 	blog_start_worker();
 }

@@ -192,13 +192,23 @@ notrace bool blog_copy_nofault(void *dst, const void *src, size_t size)
 	return !copy_from_kernel_nofault(dst, src, size);
 }
 
-/* Of this boot, or of this load of the module. */
+/* Of this boot. */
 static siphash_aligned_key_t blog_key __read_mostly;
 
-/* Before anything can log. */
-void blog_start_hash(void)
+/*
+ * Draws it before anything can log. As random numbers can be guessed then, early in a boot, it is
+ * drawn once more when they can't be. From main.rs, and about once a second from sys/work.c.
+ */
+void blog_draw_key(void)
 {
+	static bool is_drawn, is_good;
+	bool is_ready = rng_is_initialized();
+
+	if (is_good || (is_drawn && !is_ready))
+		return;
 	get_random_bytes(&blog_key, sizeof(blog_key));
+	is_drawn = true;
+	is_good = is_ready;
 }
 
 /* The hash of memory that may be unreadable: then false. */

@@ -25,7 +25,7 @@ use super::pack::{
 
 unsafe extern "C" {
     /// Chooses the key for private arguments. Before anything can log.
-    pub(crate) safe fn blog_start_hash();
+    pub(crate) safe fn blog_draw_key();
 }
 
 /// Writers for calls with as many arguments.

@@ -436,12 +436,16 @@ unsafe fn retire(ring: &Ring, cpu: u32, now: u64) {
     memory.pool.retire(cpu, ring.id());
 }
 
-/// Registers the task hook, and makes the first tables. On an error, there is neither.
-pub(crate) fn init() -> Result {
+/// Registers the task hook, or does nothing on an error. Once, before anything can log.
+pub(crate) fn start_hook() -> Result {
     // SAFETY: Nothing can log yet.
     unsafe { task::init() };
     // SAFETY: If it is registered, this code stays.
-    unsafe { hook::start_hooks(task_hook) }?;
+    unsafe { hook::start_hooks(task_hook) }
+}
+
+/// Makes the first tables.
+pub(crate) fn fill() {
     // What can't be had is not there: tables come of components' pages, too.
     for _ in 0..STOCK {
         let Ok(page) = Block::new(1) else {
@@ -451,5 +455,4 @@ pub(crate) fn init() -> Result {
         // SAFETY: It is such a page. There is room for so few.
         unsafe { SLAB.add(page.into_page(), cpu) };
     }
-    Ok(())
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Memory is fixed: a component has all of it from the start, even if the machine can spare little;
 no user takes it away; no process that runs out of memory waits for BLog; and what BLog takes beside
-it is as the page deploy.rst has it."""
+it is as the page deploy.rst has it. Parameters, good and bad ones, and those that a kdump kernel
+inherits."""
 
 from pathlib import Path
 
@@ -22,6 +23,17 @@ NODES = ["-smp", "2,sockets=2"] + [
         *("-numa", f"node,nodeid={node},cpus={node},memdev=m{node}"),
     )
 ]
+# Of each parameter, a value that is wrong, or too long; one without a value.
+JUNK = (
+    "blog.clock=tsc blog.counts=maybe blog.max_kb=99999999999999 blog.last_words=8 blog.kdump=2 "
+    f"blog.persist={'x' * 600} blog.component=rnull:size_kb=128 blog.component=*:enable=2 "
+    f"blog.component={'x' * 1023} blog.max_kb blog.component blog.persist=../../etc"
+)
+# The header of the crashed kernel's memory would be where there is none.
+KDUMP = (
+    "elfcorehdr=32G reserve_mem=1M:4096:blog blog.persist=blog "
+    "blog.component=rust_blog:enable=1,size_kb=4096"
+)
 MACHINES = {
     "huge": ("stock", vm.Machine(2, 2048, "hugepages=870")),
     "user": ("stock", vm.Machine(2, 1024)),
@@ -33,9 +45,14 @@ MACHINES = {
             2,
             256,
             "panic_on_warn=1 blog.counts=Y blog.max_kb=16384 blog.clock=mono "
-            "blog.component=rust_blog:level=debug blog.persist=nothing blog.last_words=3",
+            "blog.component=rust_blog:level=debug blog.persist=nothing blog.last_words=3 "
+            "blog.kdump=Y",
         ),
     ),
+    "junk": ("uml", vm.Machine(2, 256, JUNK)),
+    "junk-module": ("stock", vm.Machine(2, 1024, JUNK)),
+    "kdump": ("stock", vm.Machine(2, 1024, KDUMP)),
+    "kdump-asked": ("stock", vm.Machine(2, 1024, f"{KDUMP} blog.kdump=1")),
 }
 
 
@@ -52,8 +69,9 @@ def hog(sh: Sh, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_guest(name: str, work: Path, hog: Path, tap: Tap) -> None:
     flavour, machine = MACHINES[name]
     kernel = vm.kernel(flavour)
+    script = HERE / f"{name.partition('-')[0]}.sh"
     result = vm.run(
-        work / name, kernel, HERE / f"{name}.sh", files=kernel.files(),
+        work / name, kernel, script, files=kernel.files(),
         programs={"bin/hog": hog}, machine=machine, seconds=400)  # fmt: skip
     tap(result.lines())
     assert not result.problem, result.told()
