@@ -46,7 +46,8 @@ pub(super) fn init() {
 
 /// One that counts the calls which a component with these settings would log.
 pub(crate) fn take(config: &Config) -> *const RawComponent {
-    let threshold = threshold(config.enabled, Some(config.level));
+    let level = config.known_level().or(Some(Level::Info));
+    let threshold = threshold(config.enabled, level);
     INSTANCES.fetch_add(1, Relaxed);
     let raw = INERT.get(usize::from(threshold)).unwrap_or(&INERT[0]);
     ptr::from_ref(raw)

@@ -333,8 +333,12 @@ impl State {
             pr_warn!("{wanted}: size_kb or ring_kb is out of range\n");
         }
         let enabled = config.enabled;
-        let level = Some(config.level);
-        let discard = u8::from(config.mode == Mode::Discard);
+        let (level, mode) = (config.known_level(), config.known_mode());
+        if level.is_none() || mode.is_none() {
+            pr_warn!("{wanted}: level or mode is out of range, so they are info and overwrite\n");
+        }
+        let level = level.or(Some(Level::Info));
+        let discard = u8::from(mode == Some(Mode::Discard));
         // It has the name and the settings here.
         let own = dynamic.then(|| RawComponent::new(Config::new()));
         try_pin_init!(Self {

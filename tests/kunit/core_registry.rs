@@ -24,7 +24,10 @@ mod suite {
     };
     use kernel::{
         blog::{
-            ring::MAX_COMPONENTS,
+            ring::{
+                Mode,
+                MAX_COMPONENTS, //
+            },
             wire::record::SITE_MAX,
             Component,
             Config,
@@ -49,7 +52,10 @@ mod suite {
 
     impl Module {
         fn load(name: &'static CStr) -> Result<Self> {
-            let raw = KBox::new(RawComponent::new(SMALL.name(name)), GFP_KERNEL)?;
+            Self::of(KBox::new(RawComponent::new(SMALL.name(name)), GFP_KERNEL)?)
+        }
+
+        fn of(raw: KBox<RawComponent>) -> Result<Self> {
             let module = Self(raw);
             let components = [ptr::from_ref(&*module.0)];
             // SAFETY: The component stays until `drop` takes it back.
@@ -417,6 +423,26 @@ mod suite {
         drop(module);
 
         take_away(c"blog_test_static")
+    }
+
+    #[test]
+    fn numbers_that_are_no_level_and_no_mode_are_the_defaults() -> Result {
+        let config = SMALL.name(c"blog_test_junk");
+        let mut raw = KBox::new(RawComponent::new(config), GFP_KERNEL)?;
+        // As C has them: see the layout at `RawComponent`.
+        // SAFETY: They are numbers, and nobody else has it.
+        unsafe {
+            let at = ptr::from_mut(&mut *raw).cast::<u8>();
+            at.add(48).write(7);
+            at.add(49).write(9);
+        }
+        let module = Module::of(raw)?;
+        let state = state_of(c"blog_test_junk")?;
+        assert_eq!(state.look(|inner| inner.level), Some(Level::Info));
+        assert!(state.mode() == Mode::Overwrite);
+        assert!(log(&module.0, 1));
+        drop(module);
+        take_away(c"blog_test_junk")
     }
 
     #[test]

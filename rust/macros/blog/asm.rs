@@ -58,7 +58,8 @@ impl Template {
         }
     }
 
-    /// Adds the bytes of a macro's literal, which must need no escapes.
+    /// Adds the bytes of a macro's literal, which must need no escapes: `fmt::is_plain` says so of
+    /// the name of a file, and a path of modules has none.
     pub(super) fn macro_text(&mut self, literal: TokenStream) {
         self.0
             .push(quote!(::core::concat!(".ascii \"", #literal, "\"")));

@@ -93,15 +93,22 @@ pub(crate) fn capture(input: CaptureInput) -> TokenStream {
         message,
         level,
     } = input;
-    let [component, raw, site, args] = hidden(["component", "raw", "site", "args"]);
+    let [component, raw, site, args, dev] = hidden(["component", "raw", "site", "args", "dev"]);
     let mut types = vec![quote!(::kernel::blog::capture::Text)];
-    let (format, names, log): (_, &[_], _) = match device {
-        None => ("{}", &["message"], quote!(log::<()>(#args, #raw, #site))),
+    let (format, names, value_of, log): (_, &[_], _, _) = match device {
+        None => {
+            let log =
+                quote!(#args => unsafe { ::kernel::blog::capture::log::<()>(#args, #raw, #site) });
+            ("{}", &["message"], quote!(#message), log)
+        }
         Some(device) => {
             types.push(quote!(::kernel::prelude::CStr));
-            let name = quote!(::kernel::device::Device::name(#device));
-            let log = quote!(log_of::<()>(#name, #args, #raw, #site));
-            ("{1}: {0}", &["message", "dev"], log)
+            // What the user has written stays outside of `unsafe`.
+            let log = quote!((#dev, #args) => unsafe {
+                ::kernel::blog::capture::log_of::<()>(#dev, #args, #raw, #site)
+            });
+            let value = quote!((::kernel::device::Device::name(#device), #message));
+            ("{1}: {0}", &["message", "dev"], value, log)
         }
     };
     // Nothing is wrong with these.
@@ -110,10 +117,8 @@ pub(crate) fn capture(input: CaptureInput) -> TokenStream {
         #site_fn
         let #site = __blog_site(#(&::kernel::blog::fmt::Probe::<#types>::new()),*);
     };
-    let log = quote!(match #message {
-        // SAFETY: The component is on, and the site for it.
-        #args => unsafe { ::kernel::blog::capture::#log },
-    });
+    // SAFETY (of what this expands to): The component is on, and the site for it.
+    let log = quote!(match #value_of { #log });
     let on = on(level, &value, &component, find, log);
     let reachable = reachable();
     quote! {{

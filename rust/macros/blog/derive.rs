@@ -237,7 +237,8 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// The integer with the size of the stored bytes, as far as the names of types show it.
+/// The integer with the size of the stored bytes, as far as the names of types show it: if one of
+/// them is an alias of a type of another size, `from_ne_bytes` doesn't compile.
 fn integer(is_enum: bool, shapes: &[Shape<'_>]) -> Option<TokenStream> {
     let size = |ty: &Type| match quote!(#ty).to_string().as_str() {
         "u8" | "i8" | "bool" => Some(1),
@@ -249,10 +250,10 @@ fn integer(is_enum: bool, shapes: &[Shape<'_>]) -> Option<TokenStream> {
     let sizes = shapes.iter().map(|shape| shape.types().map(size).sum());
     let sizes = sizes.collect::<Option<Vec<usize>>>()?;
     match usize::from(is_enum) + sizes.into_iter().max()? {
-        1 => Some(quote!(u8)),
-        2 => Some(quote!(u16)),
-        4 => Some(quote!(u32)),
-        8 => Some(quote!(u64)),
+        1 => Some(quote!(::core::primitive::u8)),
+        2 => Some(quote!(::core::primitive::u16)),
+        4 => Some(quote!(::core::primitive::u32)),
+        8 => Some(quote!(::core::primitive::u64)),
         _ => None,
     }
 }

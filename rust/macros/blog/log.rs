@@ -598,6 +598,10 @@ pub(super) fn site_fn(
                     )* <= ::kernel::blog::types::MAX_PAYLOAD,
                     "BLog: these arguments are larger than a record (1023 bytes)"
                 );
+                ::core::assert!(
+                    ::kernel::blog::fmt::is_plain(::core::file!()),
+                    "BLog: this file has a quote or a backslash in its name"
+                );
             }
             #(<#types as ::kernel::blog::BlogArg>::describe();)*
             // SAFETY: The code is a load of an entry that is laid out as `Site` is: first of its

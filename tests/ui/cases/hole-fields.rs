@@ -9,7 +9,7 @@ use kernel::blog::{Config, Loaded};
 // A component whose name is no string.
 pub fn name() -> Config {
     Config { name: core::ptr::null(), ..Config::new() }
-    //~      ^ field `name` of struct `Config` is private
+    //~      ^ fields `name`, `level` and `mode` of struct `Config` are private
 }
 
 // A call that says that its site is on.

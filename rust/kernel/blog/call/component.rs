@@ -71,10 +71,10 @@ pub struct Config {
     pub size_kb: u32,
     /// Limit of one ring, in KiB.
     pub ring_kb: u32,
-    /// The least important level that is logged.
-    pub level: Level,
-    /// What full rings do.
-    pub mode: Mode,
+    /// The least important level that is logged: a number, as C may have written any.
+    level: u8,
+    /// What full rings do, likewise.
+    mode: u8,
     /// Whether the component logs from the start.
     pub enabled: bool,
 }
@@ -87,9 +87,37 @@ impl Config {
             name: ptr::null(),
             size_kb: 1024,
             ring_kb: 64,
-            level: Level::Info,
-            mode: Mode::Overwrite,
+            level: Level::Info as u8,
+            mode: Mode::Overwrite as u8,
             enabled: true,
+        }
+    }
+
+    /// Sets the least important level that is logged.
+    pub const fn level(mut self, level: Level) -> Self {
+        self.level = level as u8;
+        self
+    }
+
+    /// Sets what full rings do.
+    pub const fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode as u8;
+        self
+    }
+
+    /// The least important level that is logged; `None` of a number that is none.
+    #[doc(hidden)]
+    pub const fn known_level(&self) -> Option<Level> {
+        Level::from_u8(self.level)
+    }
+
+    /// What full rings do; `None` of a number that is none.
+    #[doc(hidden)]
+    pub const fn known_mode(&self) -> Option<Mode> {
+        match self.mode {
+            0 => Some(Mode::Overwrite),
+            1 => Some(Mode::Discard),
+            _ => None,
         }
     }
 
@@ -118,10 +146,6 @@ setters! {
     size_kb: u32;
     /// Sets the limit of one ring, in KiB.
     ring_kb: u32;
-    /// Sets the least important level that is logged.
-    level: Level;
-    /// Sets what full rings do.
-    mode: Mode;
     /// Sets whether the component logs from the start.
     enabled: bool;
 }

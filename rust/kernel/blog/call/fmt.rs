@@ -42,6 +42,18 @@ pub const fn shallow(code: TypeCode) {
     );
 }
 
+/// Whether an assembler takes the name of a file between quotes as it is.
+pub const fn is_plain(name: &str) -> bool {
+    let mut rest = name.as_bytes();
+    while let [byte, more @ ..] = rest {
+        if matches!(byte, b'"' | b'\\' | b'\n') {
+            return false;
+        }
+        rest = more;
+    }
+    true
+}
+
 /// Fails to compile for what cannot be a field of a derived type.
 pub const fn field(code: TypeCode) {
     shallow(code);

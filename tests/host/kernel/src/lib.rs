@@ -32,6 +32,17 @@ pub mod prelude {
     pub use core::format_args as fmt;
 }
 
+/// Devices, one of which a message may name.
+pub mod device {
+    pub struct Device(());
+
+    impl Device {
+        pub fn name(&self) -> &crate::str::CStr {
+            c"host"
+        }
+    }
+}
+
 /// What says of a type that all its bytes are initialised.
 pub mod transmute {
     /// # Safety
