@@ -26,7 +26,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
@@ -174,6 +174,18 @@ def debian(what: str, work: Path) -> Path:
 def qemu() -> str:
     """Our QEMU, as guests may die under the system's: see scripts/fetch."""
     return str(fetch("debian") / "bin/qemu-system-x86_64")
+
+
+@contextlib.contextmanager
+def reading(command: Sequence[str | Path]) -> Iterator[subprocess.Popen[str]]:
+    """A program whose output is read while it runs. It ends with its reader, also with one that a
+    test's limit has ended: Popen alone would wait for it."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+        try:
+            yield process
+        except BaseException:
+            process.kill()
+            raise
 
 
 # --- initrd -------------------------------------------------------------------

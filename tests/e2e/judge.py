@@ -25,9 +25,7 @@ class Decoder:
 
     def __call__(self, snapshot: Path, still: bool = True) -> records.Log:
         """still: nobody logged while the snapshot was read."""
-        with subprocess.Popen(
-            [*self.command, str(snapshot)], stdout=subprocess.PIPE, text=True, errors="replace"
-        ) as process:
+        with vm.reading([*self.command, snapshot]) as process:
             assert process.stdout
             log = records.read(process.stdout)
         if process.returncode != 0:

@@ -261,8 +261,7 @@ def crowd_whole(tools: Tools, snapshot: Path, crowd: int) -> int:
     """Every task's ten records, in order; returns how many records there are in all."""
     seen: dict[int, int] = {}
     total = 0
-    with subprocess.Popen([tools.decode, "--json", "--sidetable", tools.tables, snapshot],
-                          stdout=subprocess.PIPE, text=True) as child:  # fmt: skip
+    with vm.reading([tools.decode, "--json", "--sidetable", tools.tables, snapshot]) as child:
         for line in child.stdout or ():
             record = json.loads(line)
             if record["type"] != "record":

@@ -417,6 +417,12 @@ def test_a_command_without_an_end_is_ended(sh: Run, monkeypatch: pytest.MonkeyPa
         sh("sh", "-c", "echo waits; sleep 61 & wait")
 
 
+def test_a_program_ends_with_its_reader() -> None:
+    with pytest.raises(KeyError), vm.reading(["sleep", "62"]) as running:
+        raise KeyError
+    assert running.poll()
+
+
 # --- what a run prints ------------------------------------------------------------------
 
 
