@@ -19,7 +19,7 @@ use crate::{
     clock::{Calibration, LogClock},
     error::Error,
     order::{self, Times},
-    snapshot::Snapshot,
+    snapshot::{text, Snapshot},
 };
 
 /// A boot of a machine.
@@ -31,6 +31,8 @@ pub struct Boot {
     pub id: Option<String>,
     /// Name of the machine.
     pub host: String,
+    /// All names that it has in its files, and that the user gives it.
+    pub names: Arc<[String]>,
     /// What it is called among others: the machine, and which of its boots if there are several.
     pub name: String,
     /// Converts the clock of its rings, by all files that are of it.
@@ -82,6 +84,7 @@ impl Boot {
             index: 0,
             id: Some("b007".into()),
             host: host.into(),
+            names: [host.into()].into(),
             name: host.into(),
             calibration: calibration.into(),
             is_one_of_several: false,
@@ -130,6 +133,15 @@ fn host<'a>(files: &[&'a Snapshot]) -> &'a str {
     named.map_or("", |f| &f.host)
 }
 
+fn names(files: &[&Snapshot]) -> Arc<[String]> {
+    let of_system = |f: &&Snapshot| f.system.map(|s| text(&s.host));
+    let given = files.iter().map(|f| f.host.clone());
+    let mut all: Vec<String> = files.iter().filter_map(of_system).chain(given).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into()
+}
+
 fn taken(file: &Snapshot) -> Option<u64> {
     file.last_pair().map(|p| p.boot)
 }
@@ -145,19 +157,19 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
     // What takes long, or memory, is done once for each boot, whatever the number of its files.
     let of_each = members.iter().map(|(&index, all)| {
         let calibration = Arc::new(calibration(all));
-        (index, (host(all), calibration))
+        (index, (host(all), names(all), calibration))
     });
     let known: HashMap<_, _> = of_each.collect();
     let mut hosts = HashMap::<&str, usize>::new();
-    for (host, _) in known.values() {
+    for (host, ..) in known.values() {
         *hosts.entry(host).or_default() += 1;
     }
     let shifts = match is_one_of_several {
-        true => shifts(files, &same, |index| times(&known[&index].1)),
+        true => shifts(files, &same, |index| times(&known[&index].2)),
         false => HashMap::new(),
     };
     let boot = |&index: &usize| {
-        let (host, calibration) = &known[&index];
+        let (host, names, calibration) = &known[&index];
         let host = (*host).to_owned();
         let is_one_of_host = hosts.get(host.as_str()).is_some_and(|n| *n > 1);
         // Machines that have it in common get different numbers.
@@ -175,6 +187,7 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
             index,
             id: id.map(|id| id + &copy),
             host,
+            names: names.clone(),
             name,
             calibration: calibration.clone(),
             is_one_of_several,

@@ -73,6 +73,14 @@ pub fn civil(days: i64) -> (i64, i64, i64) {
     (year, month, day)
 }
 
+/// The day since 1970 that has this date, by the Gregorian calendar.
+pub fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
 /// How many seconds the local time is ahead of UTC, at a time in seconds since 1970.
 #[cfg(feature = "cli")]
 fn local_offset(at: i64) -> i32 {
@@ -95,6 +103,14 @@ fn local_offset(at: i64) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_have_the_dates_that_they_are_of() {
+        for day in -200_000..200_000 {
+            let (year, month, day_of_month) = civil(day);
+            assert_eq!(days(year, month, day_of_month), day);
+        }
+    }
 
     #[test]
     fn dates_are_right() {

@@ -503,8 +503,13 @@ impl<'a> Decoder<'a> {
         self
     }
 
-    /// Puts lines of other logs between the records, by time.
-    pub fn with_logs(mut self, logs: Vec<Log>) -> Self {
+    /// Puts lines of other logs between the records, by time. What is chosen by time, or by boot, has no
+    /// lines of boots whose time isn't known.
+    pub fn with_logs(mut self, mut logs: Vec<Log>) -> Self {
+        let filter = self.sieve.filter;
+        if filter.is_by_time() || filter.boots.is_some() {
+            logs.iter_mut().for_each(Log::leave_out_earlier);
+        }
         self.logs = logs;
         self
     }

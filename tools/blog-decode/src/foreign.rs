@@ -8,15 +8,17 @@
 //! its time:
 //!
 //! - A kernel log is read as a whole, and its lines are sorted by their times if needed: parts of a
-//!   panic in pstore, or messages of other programs, may be out of order. If it has several boots,
-//!   the last one is the snapshot's, and the lines of the others come first. A boot begins where the
-//!   kernel says so, or where the time falls below that of all lines before.
+//!   panic in pstore, or messages of other programs, may be out of order. `transport/` says what
+//!   date, machine and boot a line is of. Lines of other machines are left out, lines of other boots
+//!   come first. A boot begins where the kernel or the journal says so, where the time falls below that
+//!   of all lines before, or where dates and times since boot don't go on alike. Of several boots, the
+//!   snapshot's is the one with its id, or the last one whose dates agree with the snapshot's clock.
 //! - A log of ftrace is read line by line, so its length doesn't matter. It stays in its own order.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{self, BufRead, BufReader, Read},
-    ops::Range,
     path::Path,
     vec,
 };
@@ -28,6 +30,7 @@ use crate::{
     merge::Stream,
     record::{Task, Writer},
     snapshot::RingPages,
+    transport::{self, Origin},
     unpack::{self, Lost},
 };
 
@@ -49,6 +52,13 @@ const LATE: u64 = 100_000_000;
 /// Lines that are earlier by so many ns may be of another boot, as far as anybody knows.
 const FAR_BACK: u64 = 60_000_000_000;
 
+/// No two time zones differ by more seconds.
+const ZONES: i64 = 26 * 3600;
+/// Between the lines of a boot, a clock is set, or put forward for the summer, by fewer seconds.
+const CLOCK_SET: i64 = 2 * 3600;
+/// Names of so many other machines are reported.
+const MACHINES: usize = 4;
+
 /// What wrote a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -64,13 +74,6 @@ impl Kind {
         match self {
             Self::Dmesg => "dmesg",
             Self::Ftrace => "ftrace",
-        }
-    }
-
-    fn parse(self, raw: &[u8]) -> Parsed<'_> {
-        match self {
-            Self::Dmesg => dmesg(raw),
-            Self::Ftrace => ftrace(raw),
         }
     }
 }
@@ -117,9 +120,14 @@ struct Told {
     first_back: u64,
     /// Those that are so much earlier that they may be of another boot.
     far_back: u64,
-    /// Lines of earlier boots, and whether they are left out.
+    /// Lines of other boots, how that is known, and whether they are left out.
     earlier: u64,
+    why_earlier: &'static str,
     are_left_out: bool,
+    /// Lines of other machines, by their names.
+    machines: BTreeMap<String, u64>,
+    /// Lines that lack pieces.
+    torn: u64,
     /// Lines before the first time that are left out.
     headings: u64,
     /// Lines with a time that is beyond all clocks, and with a date instead of one.
@@ -132,9 +140,9 @@ struct Told {
 
 impl Told {
     /// Counts a line without a time that says when it was written.
-    fn untimed(&mut self, line: &Parsed<'_>) {
+    fn untimed(&mut self, line: &Parsed<'_>, has_date: bool) {
         match line {
-            Parsed::More(raw) => self.dated += u64::from(has_date(raw)),
+            Parsed::More(_) => self.dated += u64::from(has_date),
             Parsed::Beyond(_) => self.beyond += 1,
             Parsed::Line(_) | Parsed::Within(_) | Parsed::Comment => {}
         }
@@ -174,14 +182,15 @@ impl Log {
         let mut text = Text::new(unpack::reader(input)?, &mut told)?;
         told.kind = kind::of(text.input.buffer());
         told.is_empty = text.input.buffer().is_empty() && told.lost.is_none();
+        let of_log = boot.of_log(clock);
         let lines = match kind {
-            Kind::Dmesg => Lines::Sorted(Sorted::read(text, KERNEL_LOG_MAX, &mut told)?),
+            Kind::Dmesg => Lines::Sorted(Sorted::read(text, KERNEL_LOG_MAX, &of_log, &mut told)?),
             Kind::Ftrace => {
                 text.at_start = true;
                 Lines::AsTheyCome(Box::new(text))
             }
         };
-        let mut of = boot.of_log(clock);
+        let mut of = of_log;
         of.is_one_of_host |= told.earlier > 0;
         let mut this = Self {
             kind,
@@ -256,7 +265,7 @@ impl Log {
         let mut all = Vec::new();
         all.extend(told.lost.clone());
         all.extend(told.error.as_ref().map(io::Error::to_string));
-        if told.timed == 0 && told.error.is_none() {
+        if told.timed == 0 && told.error.is_none() && told.machines.is_empty() {
             all.push(match told.kind {
                 Some(what) => format!("this is {what}"),
                 None if told.is_empty => "the file is empty".into(),
@@ -264,14 +273,32 @@ impl Log {
             });
         }
         if told.earlier > 0 {
-            let n = told.earlier;
+            let (n, why) = (told.earlier, told.why_earlier);
             let how = match told.are_left_out {
                 true => "are left out",
                 false => "come first, with the time since their own boot",
             };
             all.push(format!(
-                "it has more than one boot; the last is taken for that of the snapshot, and the {n} \
-                 lines of others {how}"
+                "{n} lines are of other boots than the snapshot ({why}): they {how}"
+            ));
+        }
+        if !told.machines.is_empty() {
+            let n: u64 = told.machines.values().sum();
+            let mut names: Vec<_> = told.machines.keys().map(String::as_str).collect();
+            if names.len() > MACHINES {
+                names.splice(MACHINES.., ["..."]);
+            }
+            all.push(format!(
+                "{n} lines are of other machines ({}) than {}: they are left out; --host names the \
+                 snapshot's machine",
+                names.join(", "),
+                self.boot.host
+            ));
+        }
+        if told.torn > 0 {
+            let n = told.torn;
+            all.push(format!(
+                "{n} lines lack pieces, which netconsole sent one by one"
             ));
         }
         if told.far_back > 0 {
@@ -320,7 +347,7 @@ impl Log {
                     (self.line, self.is_earlier) = (Some(line), is_earlier);
                 }
             }
-            Lines::AsTheyCome(text) => self.line = text.next(self.kind, &mut self.told),
+            Lines::AsTheyCome(text) => self.line = text.next(&mut self.told),
         }
         if let (Some(line), false) = (&self.line, self.is_earlier) {
             self.order = self.order.max(self.boot.axis(line.time));
@@ -398,7 +425,7 @@ impl Text {
     }
 
     /// The next line of a log that stays in its own order.
-    fn next(&mut self, kind: Kind, told: &mut Told) -> Option<Line> {
+    fn next(&mut self, told: &mut Told) -> Option<Line> {
         if let Some(first) = &self.first {
             return match self.headings.pop() {
                 Some(message) => Some(Line {
@@ -410,8 +437,8 @@ impl Text {
             };
         }
         while self.read_line(told) {
-            let parsed = kind.parse(&self.raw);
-            told.untimed(&parsed);
+            let parsed = ftrace(&self.raw);
+            told.untimed(&parsed, transport::has_date(&self.raw));
             match parsed {
                 Parsed::Line(line) | Parsed::Within(line) => {
                     told.timed += 1;
@@ -429,7 +456,7 @@ impl Text {
                     if std::mem::take(&mut self.at_start) && !self.headings.is_empty() {
                         self.headings.reverse();
                         self.first = Some(line);
-                        return self.next(kind, told);
+                        return self.next(told);
                     }
                     return Some(line);
                 }
@@ -460,58 +487,163 @@ impl Text {
 struct Sorted {
     bytes: Vec<u8>,
     places: vec::IntoIter<Place>,
-    /// The boot that the snapshot is taken to be of: the last.
-    boot: u32,
+    /// Which boots are the snapshot's.
+    ours: Vec<bool>,
 }
 
 /// Where a line is, and what it is sorted by.
 struct Place {
     boot: u32,
     time: u64,
-    text: Range<u32>,
+    line: Stored,
     /// The line with the time.
-    of: Range<u32>,
+    of: Stored,
+}
+
+/// A line in the bytes of a log.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stored {
+    start: u32,
+    /// Where the logged part begins.
+    at: u32,
+    end: u32,
+    priority: Option<u8>,
+    is_syslog: bool,
+}
+
+/// What is known of a boot in a log.
+#[derive(Default)]
+struct Segment {
+    has_lines: bool,
+    /// By how many seconds dates are later than by the snapshot's clock, and whether they name a time
+    /// zone.
+    ahead: Option<i64>,
+    has_zone: bool,
+    /// Its id.
+    id: Option<Vec<u8>>,
+}
+
+impl Segment {
+    /// Whether a line is of the same boot, by ids or by dates; `None`: they don't say.
+    fn has(&self, ahead: Option<i64>, id: Option<&Vec<u8>>) -> Option<bool> {
+        if let Some((a, b)) = self.id.as_ref().zip(id) {
+            return Some(a == b);
+        }
+        let (a, b) = self.ahead.zip(ahead)?;
+        (a.abs_diff(b) > CLOCK_SET as u64).then_some(false)
+    }
+
+    /// Whether it may be the snapshot's boot.
+    fn fits(&self, boot: &Boot) -> bool {
+        let most = if self.has_zone { CLOCK_SET } else { ZONES };
+        self.is_of(boot).unwrap_or(true) && self.ahead.is_none_or(|ahead| ahead.abs() <= most)
+    }
+
+    /// What its id says of that.
+    fn is_of(&self, boot: &Boot) -> Option<bool> {
+        let (id, own) = (self.id.as_ref()?, boot.id.as_ref()?);
+        Some(own.as_bytes().starts_with(id))
+    }
+}
+
+/// How many seconds later the date of a line is than by the snapshot's clock.
+fn ahead(origin: &Origin, time: u64, boot: &Boot) -> Option<i64> {
+    const NS: i128 = 1_000_000_000;
+    let date = origin.date.filter(|_| boot.calibration.is_known())?;
+    let real = i64::try_from(boot.calibration.real(time) / NS).ok()?;
+    let is_set = transport::is_set(real);
+    date.seconds(real).filter(|_| is_set)?.checked_sub(real)
+}
+
+/// Whether a machine has another name than the snapshot's. A name that many have says nothing.
+fn is_other_machine(host: &[u8], boot: &Boot) -> bool {
+    let short = |name: &str| {
+        let short = name.split('.').next().unwrap_or_default();
+        short.to_ascii_lowercase()
+    };
+    let Ok(host) = std::str::from_utf8(host) else {
+        return false;
+    };
+    let is_name = host.bytes().any(|b| b.is_ascii_alphabetic()) && !host.contains(':');
+    let mut names = boot.names.iter().filter(|name| !name.is_empty()).peekable();
+    is_name
+        && short(host) != "localhost"
+        && names.peek().is_some()
+        && names.all(|name| short(name) != short(host))
 }
 
 impl Sorted {
-    fn read(mut text: Text, max: u64, told: &mut Told) -> io::Result<Self> {
+    fn read(mut text: Text, max: u64, of: &Boot, told: &mut Told) -> io::Result<Self> {
         let mut this = Self {
             bytes: Vec::new(),
             places: Vec::new().into_iter(),
-            boot: 0,
+            ours: Vec::new(),
         };
+        let mut lines = transport::Lines::default();
         let mut places = Vec::<Place>::new();
+        let mut boots = vec![Segment::default()];
         // Lines that belong to the next one that has a time begin there.
         let mut heading = Some(0);
         // The latest time of this boot, and the earliest; and whether it has ended.
         let (mut latest, mut earliest, mut is_over) = (0, u64::MAX, false);
-        while text.read_line(told) {
-            let raw = &text.raw;
-            let at = this.bytes.len();
-            if (at + raw.len()) as u64 > max {
+        // The last line was of another machine, and the next ones go on with it.
+        let mut other = None;
+        let (mut is_more, mut is_at_end) = (true, false);
+        while !is_at_end {
+            let Some(line) = lines.next() else {
+                is_at_end = !is_more;
+                is_more = is_more && text.read_line(told);
+                match is_more {
+                    true => lines.push(&text.raw),
+                    false => lines.end(),
+                }
+                continue;
+            };
+            let (origin, at) = (&line.origin, this.bytes.len());
+            let logged = (line.logged(), origin.priority, origin.is_syslog);
+            let parsed = match dmesg(logged) {
+                Parsed::Within(line) if line.time < latest && !is_over => Parsed::More(logged.0),
+                parsed => parsed,
+            };
+            let is_own = matches!(parsed, Parsed::Line(_)) || line.at > 0;
+            match &origin.host {
+                Some(host) => {
+                    let is_other = is_other_machine(host, of);
+                    other = is_other.then(|| String::from_utf8_lossy(host).into_owned());
+                }
+                None if is_own => other = None,
+                None => {}
+            }
+            if let Some(host) = &other {
+                *told.machines.entry(host.clone()).or_default() += 1;
+                continue;
+            }
+            if (at + line.text.len()) as u64 > max {
                 return Err(io::Error::other(
                     "a kernel log of more than 1 GiB: give the part that matters",
                 ));
             }
-            this.bytes.extend_from_slice(raw);
             // Below `max`.
-            let range = at as u32..this.bytes.len() as u32;
-            let parsed = match dmesg(raw) {
-                Parsed::Within(line) if line.time < latest && !is_over => Parsed::More(raw),
-                parsed => parsed,
+            let stored = Stored {
+                start: at as u32,
+                at: (at + line.at) as u32,
+                end: (at + line.text.len()) as u32,
+                priority: origin.priority,
+                is_syslog: origin.is_syslog,
             };
-            let (time, of) = match &parsed {
+            let (time, with_time) = match &parsed {
                 Parsed::Comment => continue,
                 Parsed::Line(line) | Parsed::Within(line) => {
                     told.timed += 1;
-                    if line.time < latest {
+                    let (ahead, id) = (ahead(origin, line.time, of), origin.boot.as_ref());
+                    let is_same = boots.last().and_then(|boot| boot.has(ahead, id));
+                    let mut is_new = is_same == Some(false);
+                    if line.time < latest && !is_new {
                         let is_below = line.time.saturating_add(OTHER_BOOT) < earliest;
-                        let is_appended = has_date(raw) && latest - line.time >= LATE;
+                        let is_appended = origin.date.is_some() && latest - line.time >= LATE;
                         let is_other = is_over || is_appended || is_below && heading.is_none();
-                        if is_boot(&line.message) || is_other {
-                            this.boot += 1;
-                            (latest, earliest) = (0, u64::MAX);
-                        } else if latest - line.time >= DISAGREE {
+                        is_new = is_same.is_none() && (is_boot(&line.message) || is_other);
+                        if !is_new && latest - line.time >= DISAGREE {
                             told.back += 1;
                             if told.back == 1 {
                                 told.first_back = text.number;
@@ -520,66 +652,101 @@ impl Sorted {
                             told.far_back += u64::from(is_far);
                         }
                     }
+                    if is_new {
+                        boots.push(Segment::default());
+                        (latest, earliest) = (0, u64::MAX);
+                    }
                     is_over = is_end(&line.message);
                     latest = latest.max(line.time);
                     earliest = earliest.min(line.time);
+                    let number = boots.len() as u32 - 1;
+                    if let Some(boot) = boots.last_mut() {
+                        boot.has_lines = true;
+                        boot.has_zone |= origin.date.is_some_and(|date| date.offset.is_some());
+                        boot.ahead = ahead.or(boot.ahead);
+                        boot.id = id.cloned().or(boot.id.take());
+                    }
                     let first = heading.take().unwrap_or(places.len());
                     for place in &mut places[first..] {
-                        (place.boot, place.time) = (this.boot, line.time);
-                        place.of = range.clone();
+                        (place.boot, place.time, place.of) = (number, line.time, stored);
                     }
-                    (line.time, range.clone())
+                    (line.time, stored)
                 }
                 Parsed::More(raw) | Parsed::Beyond(raw) => {
-                    told.untimed(&parsed);
-                    if told.timed > 0 && is_other_boot(raw) {
-                        this.boot += 1;
-                        (latest, earliest) = (0, u64::MAX);
-                        heading.get_or_insert(places.len());
+                    told.untimed(&parsed, origin.date.is_some());
+                    if let Some(id) = begins_boot(raw) {
+                        if told.timed > 0 {
+                            boots.push(Segment::default());
+                            (latest, earliest) = (0, u64::MAX);
+                            heading.get_or_insert(places.len());
+                        }
+                        if let Some(boot) = boots.last_mut() {
+                            boot.id = id;
+                        }
                     } else if is_part(raw) {
                         heading.get_or_insert(places.len());
                     }
                     match places.last() {
-                        Some(last) => (last.time, last.of.clone()),
-                        None => (0, range.clone()),
+                        Some(last) => (last.time, last.of),
+                        None => (0, stored),
                     }
                 }
             };
+            this.bytes.extend_from_slice(&line.text);
             places.push(Place {
-                boot: this.boot,
+                boot: boots.len() as u32 - 1,
                 time,
-                text: range,
-                of,
+                line: stored,
+                of: with_time,
             });
         }
+        told.torn = lines.torn;
         if told.timed == 0 {
             places.clear();
         }
-        // After the last time.
-        if let Some(place) = places.last().filter(|p| p.boot < this.boot) {
-            this.boot = place.boot;
-        }
-        told.earlier = places.iter().filter(|p| p.boot < this.boot).count() as u64;
-        places.sort_by_key(|p| (p.boot, p.time));
+        // Those after the last time begin none.
+        let last = boots.iter().rposition(|boot| boot.has_lines).unwrap_or(0);
+        boots.truncate(last + 1);
+        places
+            .iter_mut()
+            .for_each(|place| place.boot = place.boot.min(last as u32));
+        let is_named = |boot: &Segment| boot.is_of(of) == Some(true);
+        let chosen = boots.iter().rposition(|boot| boot.fits(of));
+        let is_ours = |(number, boot): (usize, &Segment)| match boots.iter().any(is_named) {
+            true => is_named(boot),
+            false => Some(number) == chosen,
+        };
+        this.ours = boots.iter().enumerate().map(is_ours).collect();
+        let mut others = boots.iter().zip(&this.ours).filter(|(_, ours)| !**ours);
+        told.why_earlier = match others.all(|(boot, _)| !boot.fits(of)) {
+            true => "by their dates or boot ids",
+            false => "the last boot of the log is taken for the snapshot's",
+        };
+        let is_ours = |place: &Place| this.ours[place.boot as usize];
+        told.earlier = places.iter().filter(|p| !is_ours(p)).count() as u64;
+        places.sort_by_key(|p| (is_ours(p), p.boot, p.time));
         this.places = places.into_iter();
         Ok(this)
     }
 
     fn next(&mut self) -> Option<(Line, bool)> {
         let place = self.places.next()?;
-        let bytes = |range: &Range<u32>| &self.bytes[range.start as usize..range.end as usize];
-        let line = match dmesg(bytes(&place.of)) {
-            Parsed::Line(line) | Parsed::Within(line) if place.of == place.text => line,
+        let bytes = |from: u32, to: u32| &self.bytes[from as usize..to as usize];
+        let Stored { start, end, .. } = place.line;
+        let of = place.of;
+        let logged = (bytes(of.at, of.end), of.priority, of.is_syslog);
+        let line = match dmesg(logged) {
+            Parsed::Line(line) | Parsed::Within(line) if place.of == place.line => line,
             Parsed::Line(line) | Parsed::Within(line) => Line {
-                message: bytes(&place.text).to_vec(),
+                message: bytes(start, end).to_vec(),
                 ..line
             },
             Parsed::More(_) | Parsed::Beyond(_) | Parsed::Comment => Line {
-                message: bytes(&place.text).to_vec(),
+                message: bytes(start, end).to_vec(),
                 ..Line::default()
             },
         };
-        Some((line, place.boot < self.boot))
+        Some((line, !self.ours[place.boot as usize]))
     }
 }
 
@@ -602,9 +769,15 @@ fn is_end(message: &[u8]) -> bool {
         .any(|end| message.windows(end.len()).any(|text| text == *end))
 }
 
-/// A line of journalctl between two boots.
-fn is_other_boot(raw: &[u8]) -> bool {
-    raw.starts_with(b"-- Boot ") || raw.starts_with(b"-- Reboot --")
+/// Whether it is a line of journalctl between two boots; and the id of the one that begins.
+fn begins_boot(raw: &[u8]) -> Option<Option<Vec<u8>>> {
+    const ID: usize = 32;
+    if raw.starts_with(b"-- Reboot --") {
+        return Some(None);
+    }
+    let id = split(raw.strip_prefix(b"-- Boot ")?, b' ').map(|(id, _)| id);
+    let is_id = |id: &&[u8]| id.len() == ID && id.iter().all(u8::is_ascii_hexdigit);
+    Some(id.filter(is_id).map(<[u8]>::to_ascii_lowercase))
 }
 
 /// The heading of a part that pstore has kept of a log, the last part first: "Panic#2 Part1".
@@ -674,7 +847,9 @@ fn split(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
     Some((&text[..at], &text[at + 1..]))
 }
 
-fn dmesg(raw: &[u8]) -> Parsed<'_> {
+/// A line of a kernel log: the logged part, the level that the transport says, and whether a line
+/// without the kernel's name is another program's.
+fn dmesg((raw, priority, is_syslog): (&[u8], Option<u8>, bool)) -> Parsed<'_> {
     if raw.is_empty() {
         return Parsed::Comment;
     }
@@ -683,34 +858,22 @@ fn dmesg(raw: &[u8]) -> Parsed<'_> {
             time,
             level: Some(level(priority as u8)),
             writer: Writer::default(),
-            message: text.to_vec(),
+            message: transport::unescaped(text),
         });
     }
-    let raw = without_style(raw);
-    let (mut rest, mut priority) = (raw, None);
-    if let Some((n, after)) = raw.strip_prefix(b"<").and_then(|r| split(r, b'>')) {
-        if let Some(n) = number(n) {
-            (rest, priority) = (after, Some(level(n as u8)));
-        }
+    let (mut rest, mut priority) = (raw, priority);
+    if let Some((number, after)) = transport::priority(raw) {
+        (rest, priority) = (after, Some(number));
     } else if let Some((facility, after)) = split(raw, b':') {
-        // dmesg -x: "kern  :warn  : [    1.234567] text"
-        const NAMES: [(&[u8], u8); 8] = [
-            (b"emerg", 0),
-            (b"alert", 1),
-            (b"crit", 2),
-            (b"err", 3),
-            (b"warn", 4),
-            (b"notice", 5),
-            (b"info", 6),
-            (b"debug", 7),
-        ];
-        // As "local0".
+        // dmesg -x: "kern  :warn  : [    1.234567] text"; a facility may be "local0".
         let is_letter = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         let is_word = facility.trim_ascii().iter().all(is_letter);
         if let Some((name, after)) = split(after, b':').filter(|_| is_word) {
-            let found = NAMES.iter().find(|(n, _)| *n == name.trim_ascii());
-            if let Some((_, n)) = found {
-                (rest, priority) = (after.trim_ascii_start(), Some(level(*n)));
+            let found = transport::LEVELS
+                .iter()
+                .position(|n| *n == name.trim_ascii());
+            if let Some(number) = found {
+                (rest, priority) = (after.trim_ascii_start(), Some(number as u8));
             }
         }
     }
@@ -718,32 +881,17 @@ fn dmesg(raw: &[u8]) -> Parsed<'_> {
         let message = text.strip_prefix(b" ").unwrap_or(text).to_vec();
         move |time| Line {
             time,
-            level: priority,
+            level: priority.map(level),
             writer: Writer::default(),
             message,
         }
     };
-    if let Some((time, text)) = bracketed(rest).or_else(|| of_syslog(rest).and_then(bracketed)) {
-        return Parsed::at(time, raw, line(without_style(text)));
+    if let Some((time, text)) = bracketed(rest) {
+        return Parsed::at(time, raw, line(text));
     }
-    match in_console(rest) {
+    match in_console(rest).filter(|_| !is_syslog) {
         Some(time) => Parsed::Within(line(raw)(time)),
         None => Parsed::More(raw),
-    }
-}
-
-/// A line without what a terminal, as a serial console's, or an editor has put in front of it:
-/// colours, and a mark of UTF-8.
-fn without_style(mut raw: &[u8]) -> &[u8] {
-    loop {
-        let escape = raw.strip_prefix(b"\x1b[").and_then(|rest| {
-            let end = rest.iter().position(|b| !matches!(b, b'0'..=b'?'))?;
-            rest.get(end + 1..)
-        });
-        match escape.or_else(|| raw.strip_prefix("\u{feff}".as_bytes())) {
-            Some(rest) => raw = rest,
-            None => return raw,
-        }
     }
 }
 
@@ -760,7 +908,7 @@ fn bracketed(text: &[u8]) -> Option<(Time, &[u8])> {
 fn in_console(text: &[u8]) -> Option<u64> {
     const HEAD: usize = 256;
     const LEAST: usize = "12345.678901".len();
-    if has_date(text) || text.first().is_none_or(u8::is_ascii_whitespace) {
+    if text.first().is_none_or(u8::is_ascii_whitespace) {
         return None;
     }
     let starts = (0..text.len().min(HEAD)).filter(|at| text[*at] == b'[');
@@ -775,47 +923,14 @@ fn in_console(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// What a line of syslog, as kern.log has it, says of the kernel: "DATE HOST kernel: [   12.345678] text".
-fn of_syslog(text: &[u8]) -> Option<&[u8]> {
-    const KERNEL: &[u8] = b" kernel: ";
-    const HEAD: usize = 128;
-    let mut places = text.windows(KERNEL.len()).take(HEAD);
-    places
-        .position(|w| w == KERNEL)
-        .map(|at| &text[at + KERNEL.len()..])
-}
-
 /// Priority, time and text of a line of `/dev/kmsg`, which has µs: "6,339,5140900,-;text".
 fn kmsg(raw: &[u8]) -> Option<(u64, Time, &[u8])> {
     let (head, text) = split(raw, b';')?;
-    let mut fields = head.split(|b| *b == b',');
+    let mut fields = transport::without_release(head).split(|b| *b == b',');
     let priority = number(fields.next()?)?;
     number(fields.next()?)?;
     let us = number(fields.next()?)?;
     Some((priority, us.checked_mul(1000), text))
-}
-
-/// Whether a line begins with a date and a time of day, as syslog, journalctl and dmesg -T have it:
-/// "Nov 21 10:13:09 ", "2026-11-21T10:13:09" or "[Sat Nov 21 10:13:09 2026]".
-fn has_date(raw: &[u8]) -> bool {
-    const LONGEST: usize = 28;
-    let is = |form: &[u8], text: &[u8]| {
-        let fits = |(form, b): (&u8, &u8)| match form {
-            b'0' => b.is_ascii_digit() || *b == b' ',
-            b'a' => b.is_ascii_alphabetic(),
-            form => form == b,
-        };
-        text.len() >= form.len() && form.iter().zip(text).all(fits)
-    };
-    let start = raw.strip_prefix(b"[").unwrap_or(raw);
-    let start = &start[..start.len().min(LONGEST)];
-    let forms: [&[u8]; 4] = [
-        b"aaa 00 00:00:00 ",
-        b"0000-00-00T00:00:00",
-        b"0000-00-00 00:00:00",
-        b"aaa aaa 00 00:00:00 ",
-    ];
-    forms.iter().any(|form| is(form, start))
 }
 
 /// "    fio-1234    (   1230) [001] d..2.    12.345678: sched_switch: ..."
@@ -1059,7 +1174,7 @@ mod tests {
             assert!([900_000_000_000, 100_000_000_000, 6_500_000_000].contains(&old[1].2));
             assert!(seen[2..].iter().all(|l| l.0 && !l.1), "{seen:?}");
             let problems = log.problems();
-            assert!(problems[0].contains("the 2 lines of others come first"), "{problems:?}");
+            assert!(problems[0].contains("2 lines are of other boots"), "{problems:?}");
         }
     }
 
@@ -1076,7 +1191,8 @@ mod tests {
         let read = |max| {
             let mut told = Told::default();
             let input = unpack::reader(&b"[1.0] a\n[2.0] b\n"[..]).unwrap();
-            Sorted::read(Text::new(input, &mut told).unwrap(), max, &mut told)
+            let boot = Boot::alone("", Calibration::new(None, &[]));
+            Sorted::read(Text::new(input, &mut told).unwrap(), max, &boot, &mut told)
         };
         assert!(read(14).is_ok());
         let error = read(13).err().unwrap().to_string();

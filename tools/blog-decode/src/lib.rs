@@ -9,6 +9,7 @@
 //! record.rs     a page: records, in-band losses, time
 //! merge/        all rings of all files, in the order of time; losses between pages
 //! live.rs       the same of streams, as they come
+//! transport/    undoes what happened to lines of a log on their way to a file
 //! foreign.rs    lines of other logs: dmesg, ftrace
 //! identity.rs   which files with the same boot id are of one machine
 //! kind.rs       the kind of an unexpected file
@@ -104,6 +105,7 @@ pub mod spans;
 pub mod sums;
 pub mod tally;
 pub mod tasks;
+mod transport;
 pub mod unpack;
 pub mod vmcore;
 #[path = "../../../rust/kernel/blog/wire/mod.rs"]

@@ -2,9 +2,9 @@
 
 //! Finds last words in text, whatever is around them; `wire/words.rs` describes their lines.
 //!
-//! [`Scan`] takes text in pieces: consoles, kernel logs, journals. Escape sequences of terminals are
-//! left out first, and a line may be broken anywhere. Of an event, all lines that have arrived become
-//! one stream, in memory: see [`Event::stream`].
+//! [`Scan`] takes text in pieces: consoles, kernel logs, journals. `transport/` undoes what happened
+//! to its lines on their way, and a line may be broken anywhere. Of an event, all lines that have
+//! arrived become one stream, in memory: see [`Event::stream`].
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -16,6 +16,7 @@ use flate2::read::DeflateDecoder;
 
 use crate::{
     snapshot::{fields::Fields, split, ALIGN, SECTION_HEADER},
+    transport::Lines,
     wire::{
         file::{Kind, FILE_MAGIC, SECTION_MAGIC},
         page::{PageInfo, SEQ_MASK},
@@ -105,16 +106,8 @@ fn page_key(kind: u16, section: &[u8]) -> Option<(u64, u64, u64)> {
     Some((u64::from_le_bytes(*ids), info.seq & SEQ_MASK, info.first))
 }
 
-/// Where in an escape sequence of a terminal the text is.
-#[derive(Clone, Copy, Default, PartialEq)]
-enum Escape {
-    #[default]
-    None,
-    /// After ESC.
-    Start,
-    /// After ESC and `[`.
-    Parameters,
-}
+/// A line of the text that is longer is taken in pieces.
+const TEXT_MAX: usize = 64 << 10;
 
 /// Looks for last words in text that comes in pieces.
 #[derive(Default)]
@@ -123,7 +116,9 @@ pub struct Scan {
     pub events: Vec<Event>,
     /// Lines that begin as ours and are damaged.
     pub damaged: u64,
-    escape: Escape,
+    /// The start of a line of the text, and the lines that are whole.
+    text: Vec<u8>,
+    texts: Lines,
     /// What may be one of our lines: at least a part of [`MARK`].
     line: Vec<u8>,
     /// Colons in it, after [`MARK`], and where the last one is.
@@ -136,24 +131,38 @@ pub struct Scan {
 impl Scan {
     /// Takes the next piece.
     pub fn feed(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.escape = match (self.escape, byte) {
-                (_, 0x1b) => Escape::Start,
-                (Escape::Start, b'[') => Escape::Parameters,
-                (Escape::Parameters, b' '..=b'?') => Escape::Parameters,
-                (Escape::Start | Escape::Parameters, b' '..=b'~') => Escape::None,
-                (_, b'\r' | b'\n' | 0) => Escape::None,
-                (_, byte) => {
-                    self.take(byte);
-                    Escape::None
+        for part in bytes.split_inclusive(|b| *b == b'\n') {
+            for part in part.chunks(TEXT_MAX) {
+                self.text.extend_from_slice(part);
+                if self.text.ends_with(b"\n") || self.text.len() >= TEXT_MAX {
+                    self.text();
                 }
-            };
+            }
         }
     }
 
     /// All text was there.
     pub fn end(&mut self) {
+        self.text();
+        self.texts.end();
+        self.letters();
         self.give_up();
+    }
+
+    /// A line of the text is whole.
+    fn text(&mut self) {
+        let text = self.text.strip_suffix(b"\n").unwrap_or(&self.text);
+        self.texts.push(text);
+        self.text.clear();
+        self.letters();
+    }
+
+    fn letters(&mut self) {
+        while let Some(line) = self.texts.next() {
+            // A screen's blanks are around a piece of a line that it has broken.
+            let letters = line.logged().trim_ascii().iter();
+            letters.filter(|b| **b != b'\r').for_each(|b| self.take(*b));
+        }
     }
 
     /// Takes a letter. Line ends are none, as whatever shows a line may break it; the line that

@@ -14,6 +14,7 @@ use common::{
     rig::{Rig, Said, CLOCK},
     snapshot::{Builder, Page, Ring},
     stream::as_stream,
+    transports::{Logged, BREAKS, TRANSPORTS},
 };
 use flate2::{write::DeflateEncoder, Compression};
 use proptest::prelude::*;
@@ -151,6 +152,24 @@ fn lines_are_found_in_any_text() {
         let said = console(&rig, &text);
         assert_eq!((said.status, &*said.err), (0, ""), "{text}");
         assert_eq!(said.out, expected, "{text}");
+    }
+}
+
+#[test]
+fn lines_are_found_whatever_transport_they_took() {
+    let rig = Rig::new();
+    let (lines, expected) = (event(&rig, Why::Panic, 0xabcd), records(&rig));
+    let before = (
+        12_000_000,
+        "nvme0: I/O 17 QID 4 timeout, aborting req_op:READ(0) size:65536",
+    );
+    let words = lines.iter().map(|line| (12_345_678, line.as_str()));
+    let lines: Vec<Logged<'_>> = [before].into_iter().chain(words).chain([before]).collect();
+    for transport in TRANSPORTS.iter().chain(BREAKS) {
+        let said = console(&rig, (transport.file)(&lines));
+        let name = transport.name;
+        assert_eq!((said.status, &*said.err), (0, ""), "{name}");
+        assert_eq!(said.out, expected, "{name}");
     }
 }
 

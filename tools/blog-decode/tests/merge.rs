@@ -9,9 +9,10 @@ mod proto;
 use std::{fs, process::Command};
 
 use common::{
-    rig::{Rig, Said},
+    rig::{Rig, Said, CLOCK},
     snapshot::{Builder, Page, Ring},
     stream::SECOND,
+    transports::{Logged, TRANSPORTS},
 };
 use proto::unpacked;
 use serde_json::Value;
@@ -281,6 +282,45 @@ fn each_output_says_what_a_line_is_from() {
 }
 
 #[test]
+fn lines_of_the_kernel_are_read_whatever_transport_they_took() {
+    let rig = rig();
+    rig.write("snap", rig.disk(&CLOCK).end());
+    let long = "word ".repeat(250);
+    let lines: [Logged<'_>; 4] = [
+        (4_500_000, "nvme0: path /dev/sda, a+b, flags=1F"),
+        (5_000_000, long.trim()),
+        (5_000_002, "nvme0: [12.5] reset > now; 3,4,5"),
+        (6_000_000, "nvme0n1: done\t{ status=0 }"),
+    ];
+    for transport in TRANSPORTS {
+        rig.write("log", (transport.file)(&lines));
+        let args = ["snap", "--dmesg", "log", "--json", "--grep", "word|nvme0"];
+        let said = rig.run(&args);
+        let name = transport.name;
+        let objects = said
+            .out
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let seen: Vec<_> = objects
+            .map(|o| {
+                (
+                    o["boot_ns"].as_u64().unwrap() / 1000,
+                    o["message"].as_str().unwrap().to_owned(),
+                )
+            })
+            .collect();
+        let expected = lines.map(|(us, text)| (us, text.to_owned()));
+        assert_eq!(seen, expected, "{name}: {}", said.err);
+        let others = said.err.lines().filter(|line| !line.ends_with(GUESSED));
+        assert_eq!(
+            (said.status, others.collect::<Vec<_>>()),
+            (0, vec![]),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn what_has_no_time_that_counts_is_told_of() {
     let rig = rig();
     let with = |option: &str, text: &str| {
@@ -305,8 +345,8 @@ fn what_has_no_time_that_counts_is_told_of() {
         ),
         (
             "--dmesg",
-            "Nov 21 10:13:09 h kernel: [    0.5] a\nNov 21 12:13:09 h sshd[1]: b\n\
-             2026-11-21T12:13:10.5+01:00 h sshd[1]: c\n[Sat Nov 21 10:13:09 2026] d\n",
+            "Nov 21 10:13:09 alpha kernel: [    0.5] a\nNov 21 12:13:09 alpha sshd[1]: b\n\
+             2026-11-21T12:13:10.5+01:00 alpha sshd[1]: c\n[Sat Nov 21 10:13:09 2026] d\n",
             dated,
         ),
     ] {
@@ -489,7 +529,7 @@ fn a_line_keeps_the_time_that_it_has() {
         ]
     );
     assert!(
-        said.contains("console: it has more than one boot"),
+        said.contains("console: 2 lines are of other boots than the snapshot (the last boot"),
         "{said}"
     );
     assert_eq!(status, 1);
@@ -499,7 +539,7 @@ fn a_line_keeps_the_time_that_it_has() {
     ]);
     let said = out.err;
     assert!(
-        said.contains("the 2 lines of others are left out"),
+        said.contains("2 lines are of other boots") && said.contains("they are left out"),
         "{said}"
     );
     let perfetto = unpacked(&fs::read(rig.path("p")).unwrap());

@@ -22,7 +22,7 @@ use crate::{
 
 /// Makes a snapshot file.
 pub fn extract(args: &Extract) -> Result<u8, String> {
-    let name = args.output.display();
+    let name = args.output.to_string_lossy();
     let [dump] = &vmcore::dumps(&args.vmcore)[..] else {
         return Err("--vmcore: several files, which aren't parts of one dump".into());
     };
@@ -42,7 +42,7 @@ pub fn extract(args: &Extract) -> Result<u8, String> {
         complain(&said);
     } else {
         // Without a reader, nobody needs this line.
-        let _ = writeln!(io::stdout(), "{name}: {said}");
+        let _ = writeln!(io::stdout(), "{}: {said}", name.escape_default());
     }
     Ok(if is_whole { OK } else { PARTIAL })
 }

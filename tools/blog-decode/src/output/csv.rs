@@ -34,7 +34,9 @@ pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
     };
     digits::push_signed(out, c.boot(clock));
     out.push(b',');
-    digits::push_signed(out, c.real(clock));
+    if c.is_known() {
+        digits::push_signed(out, c.real(clock));
+    }
     out.push(b',');
     field(entry.boot.host.as_bytes(), out);
     out.push(b',');

@@ -3,7 +3,8 @@
 //! Entries as JSON, one object a line, for programs.
 //!
 //! Integers are JSON integers of at most 64 bits (a `u64` in nanoseconds is more than a double can
-//! hold; read them with a parser that keeps them whole). A time that doesn't fit is null. Bytes that are no UTF-8 become U+FFFD.
+//! hold; read them with a parser that keeps them whole). A time that doesn't fit is null, and so is the
+//! real time if the file doesn't have its clock. Bytes that are no UTF-8 become U+FFFD.
 //!
 //! A record:
 //!
@@ -232,6 +233,7 @@ impl Json {
         let (clock, c) = (entry.clock, &entry.boot.calibration);
         let boot = c.boot(clock);
         let wall = c.real_of_boot(boot);
+        let is_known = c.is_known();
         Object::more(out).number("clock", clock);
         out.extend_from_slice(b",\"boot_ns\":");
         let at = out.len();
@@ -242,6 +244,9 @@ impl Json {
             // It never slept.
             mono if mono == boot => out.extend_from_within(at..end),
             mono => time(mono, out),
+        }
+        if !is_known {
+            return out.extend_from_slice(b",\"wall_ns\":null,\"time\":null");
         }
         // Most are in the same second as the last one: another fraction of it, twice.
         let (second, fraction) = match u64::try_from(wall) {

@@ -250,9 +250,12 @@ fn value(inner: &str) -> Result<Piece, Error> {
 fn print(what: &What, entry: &Entry<'_>, subject: &Subject<'_>, out: &mut Vec<u8>) -> bool {
     let (clock, c) = (entry.clock, &entry.boot.calibration);
     match what {
-        What::Time if !entry.boot.is_one_of_several => seconds(c.boot(clock), out),
+        What::Time if !entry.boot.is_one_of_several || !c.is_known() => {
+            seconds(c.boot(clock), out);
+        }
         What::Boot => seconds(c.boot(clock), out),
         What::Mono => seconds(c.mono(clock), out),
+        What::Wall if !c.is_known() => return false,
         What::Time | What::Wall => push_local(out, c.real(clock), false),
         What::Clock => digits::push(out, clock),
         What::Arguments => arguments(subject, out),

@@ -106,8 +106,8 @@ impl Text {
 
     /// Appends an entry's line.
     pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        let ns = time_of(self.style.time, entry.clock, entry.boot);
-        self.time(ns, out);
+        let time = self.time_of(entry);
+        self.time(time, time_of(time, entry.clock, entry.boot), out);
         self.rest(entry, out);
     }
 
@@ -115,10 +115,11 @@ impl Text {
     pub fn keep(&mut self, entry: &Entry<'_>, line: &mut Line) {
         line.text.clear();
         line.time = None;
-        let ns = time_of(self.style.time, entry.clock, entry.boot);
-        match self.style.time {
+        let time = self.time_of(entry);
+        let ns = time_of(time, entry.clock, entry.boot);
+        match time {
             Time::Delta => line.time = Some(ns),
-            _ => self.time(ns, &mut line.text),
+            _ => self.time(time, ns, &mut line.text),
         }
         self.rest(entry, &mut line.text);
     }
@@ -126,7 +127,7 @@ impl Text {
     /// Appends a line that was kept.
     pub fn put(&mut self, line: &Line, out: &mut Vec<u8>) {
         if let Some(ns) = line.time {
-            self.time(ns, out);
+            self.time(Time::Delta, ns, out);
         }
         out.extend_from_slice(&line.text);
     }
@@ -179,11 +180,19 @@ impl Text {
         out.push(b'\n');
     }
 
-    /// Appends a time, in ns of the clock that is shown.
-    fn time(&mut self, ns: i128, out: &mut Vec<u8>) {
+    /// The clock of an entry's time. Without its real time, that since boot is shown.
+    fn time_of(&self, entry: &Entry<'_>) -> Time {
+        match self.style.time {
+            Time::Wall if !entry.boot.calibration.is_known() => Time::Boot,
+            time => time,
+        }
+    }
+
+    /// Appends a time, in ns of its clock.
+    fn time(&mut self, time: Time, ns: i128, out: &mut Vec<u8>) {
         self.style.color(GREEN, out);
         let delta = ns - self.previous.replace(ns).unwrap_or(ns);
-        match self.style.time {
+        match time {
             Time::Wall => push_local(out, ns, self.style.ns),
             Time::Raw => put(out, format_args!("[{ns:>18}]")),
             Time::Boot | Time::Mono => self.seconds(ns, out),

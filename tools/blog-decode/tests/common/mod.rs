@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod rig;
 pub mod snapshot;
 pub mod stream;
+pub mod transports;
 pub mod vmcore;
 
 use std::{path::PathBuf, process::Command, sync::OnceLock};
