@@ -147,6 +147,7 @@ void blog_note_tasks(void);
 bool blog_copy_nofault(void *dst, const void *src, size_t size);
 void blog_draw_key(void);
 bool blog_hash(const void *bytes, size_t len, u64 *hash);
+u64 blog_hash_lock(unsigned long lock);
 long blog_text(u32 kind, const void *object, char *dst, size_t size);
 u32 blog_where(void);
 void blog_start_suspend(void);

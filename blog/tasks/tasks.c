@@ -96,7 +96,7 @@ struct task_struct *blog_waits(const struct task_struct *task, u64 *lock, u32 *k
 	*kind = type + BLOG_LOCK_KINDS;
 	blocker -= type;
 	/* Not everybody who reads this may see addresses. */
-	blog_hash(&blocker, sizeof(blocker), lock);
+	*lock = blog_hash_lock(blocker);
 	if (get_kernel_nofault(word, (unsigned long *)(blocker + blog_lock_owner(type))))
 		return NULL;
 	/* Who waits for the lock still, after the word was read, has kept the lock there. */

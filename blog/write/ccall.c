@@ -233,6 +233,17 @@ notrace bool blog_hash(const void *bytes, size_t len, u64 *hash)
 }
 EXPORT_SYMBOL_GPL(blog_hash);
 
+/*
+ * The hash of a lock's address. No private argument has it, whatever its bytes are: those are
+ * hashed after a 0. Else who has one logged could find out whether it is the address of a lock.
+ */
+u64 blog_hash_lock(unsigned long lock)
+{
+	const u64 words[] = { 1, lock };
+
+	return siphash(words, sizeof(words), &blog_key);
+}
+
 /* A text that is put together; what goes beyond its size is only counted. */
 struct text {
 	char *dst;

@@ -36,6 +36,11 @@ mod suite {
         prelude::*, //
     };
 
+    unsafe extern "C" {
+        safe fn blog_hash(bytes: u64, len: usize, hash: &mut u64) -> bool;
+        safe fn blog_hash_lock(lock: usize) -> u64;
+    }
+
     #[test]
     fn switches_are_0_or_1() {
         assert_eq!(parse_switch("0"), Ok(false));
@@ -124,6 +129,20 @@ mod suite {
         rig.state()?.set_privacy(Privacy::Hash);
         assert!(stored() == (hash, false));
         Ok(())
+    }
+
+    /// Else who has guesses logged as private arguments could find out where a lock is.
+    #[test]
+    fn no_private_argument_has_the_number_of_a_lock() {
+        let lock: usize = 0xffff_8880_1234_5678;
+        let number = blog_hash_lock(lock);
+        assert!(number != blog_hash_lock(lock + 64) && number == blog_hash_lock(lock));
+        // As a number, and as bytes that begin with what may come before it.
+        for bytes in [&[lock][..], &[0, lock], &[1, lock], &[lock, 0]] {
+            let mut hash = 0;
+            let done = blog_hash(bytes.as_ptr() as u64, size_of_val(bytes), &mut hash);
+            assert!(done && hash != number);
+        }
     }
 
     #[test]
