@@ -12,14 +12,21 @@ use kernel::blog::{
     wire::{
         pack::{
             Codes,
+            BITMAP,
             BITS,
             BYTES,
             BYTES_MAX,
             CALL_ARGS,
+            DATE,
+            FLOW,
             MEM,
+            PART,
+            PORT,
             PRECISION_MAX,
             PRIVATE,
             RAW,
+            RESOURCE,
+            SCOPE,
             SOCKADDR,
             SOCKADDR_SIZE,
             STR,
@@ -27,6 +34,7 @@ use kernel::blog::{
             STR_MAX,
             SYMBOL,
             TEXT,
+            TIME,
             W1,
             W8,
             WIDTH_MAX, //
@@ -327,18 +335,33 @@ impl Packer {
                 TEXT => self.name(next(), arg()),
                 MEM => {
                     let size = [next(), next()].map(usize::from);
-                    self.memory(false, size[0] | size[1] << 4, arg());
+                    let size = size[0] | size[1] << 4;
+                    self.memory(Part::Bits(8 * size), size, arg());
                 }
-                SOCKADDR => self.memory(true, SOCKADDR_SIZE, arg()),
+                SOCKADDR => self.memory(Part::Socket(next()), SOCKADDR_SIZE, arg()),
+                PART => {
+                    let (part, size) = match next() {
+                        RESOURCE => (Part::Pairs(0xf0ff), 32),
+                        DATE => (Part::Pairs(0x0fc0), 24),
+                        TIME => (Part::Pairs(0x003f), 24),
+                        BITMAP => {
+                            let bits = [next(), next(), next()].map(usize::from);
+                            let bits = bits[0] | bits[1] << 4 | bits[2] << 8;
+                            (Part::Bits(bits), 8 * bits.div_ceil(64))
+                        }
+                        _ => return,
+                    };
+                    self.memory(part, size, arg());
+                }
                 BYTES | BITS | RAW => {
                     let before = arg() as u32;
-                    let width = (before as i32).unsigned_abs().min(WIDTH_MAX);
-                    let size = match code {
-                        BYTES => width.min(BYTES_MAX),
-                        BITS => 8 * width.div_ceil(64),
-                        _ => width,
+                    let width = (before as i32).unsigned_abs().min(WIDTH_MAX) as usize;
+                    let (size, bits) = match code {
+                        BYTES => (width.min(BYTES_MAX as usize), usize::MAX),
+                        BITS => (8 * width.div_ceil(64), width),
+                        _ => (width, usize::MAX),
                     };
-                    self.bytes(before, size as usize, arg());
+                    self.bytes(before, size, bits, arg());
                 }
                 // The end, or what no format is compiled to.
                 _ => return,
@@ -447,15 +470,15 @@ impl Packer {
         });
     }
 
-    /// Adds a number, and the result of so many bytes as that says.
-    fn bytes(&mut self, before: u32, size: usize, address: u64) {
+    /// Adds a number, and the result of so many bytes as that says, and of so many bits of these.
+    fn bytes(&mut self, before: u32, size: usize, bits: usize, address: u64) {
         const BEFORE: usize = 4 + 1;
         // After the length. Where there is no room, they are taken to be there.
         let (at, n) = (self.len + BEFORE + 4, size.min(self.budget));
         let dst = self.dst.wrapping_add(at);
         let is_there = || {
             // SAFETY: By the type invariant, if there is room.
-            at + n + SLACK > self.room || unsafe { blog_copy_nofault(dst, address, n) }
+            at + n + SLACK > self.room || unsafe { copy_bits(dst, address, n, bits) }
         };
         // Where no bytes are wanted, none are looked for.
         let found = match size {
@@ -472,28 +495,19 @@ impl Packer {
         }
     }
 
-    /// Adds a result of bytes of which the format says how many.
-    fn memory(&mut self, is_socket: bool, mut size: usize, address: u64) {
+    /// Adds a result of bytes of which the format says how many, and which ones.
+    fn memory(&mut self, part: Part, size: usize, address: u64) {
         let whole = size.max(4);
         let Some(at) = self.add(1 + whole) else {
             return;
         };
-        // SAFETY: There are two bytes in `family`, and by the type invariant `1 + whole` at `at`.
+        // SAFETY: By the type invariant, there are `1 + whole` bytes at `at`.
         unsafe {
-            if is_socket {
-                // Of another family, or of none that can be read, nothing more is stored.
-                let mut family = [0; 2];
-                blog_copy_nofault(family.as_mut_ptr(), address, 2);
-                size = match u16::from_ne_bytes(family) {
-                    AF_INET => 16,
-                    AF_INET6 => SOCKADDR_SIZE,
-                    _ => 2,
-                };
-            }
             let body = at.add(1);
             let copied = check(address).and_then(|()| {
-                let is_there = blog_copy_nofault(body, address, size);
-                is_there.then_some(size).ok_or(Bad::Fault)
+                part.copy(body, address, size)
+                    .then_some(size)
+                    .ok_or(Bad::Fault)
             });
             at.write(copied.is_err().into());
             let used = copied.unwrap_or_else(|bad| {
@@ -503,4 +517,84 @@ impl Packer {
             ptr::write_bytes(body.add(used), 0, whole - used);
         }
     }
+}
+
+/// What is stored of the memory at a pointer: what the format prints. Nobody has chosen to log the
+/// rest, which may be an address, or what the stack had there before.
+enum Part {
+    /// Those of these pairs of bytes, from the first one on, that have a bit here.
+    Pairs(u16),
+    /// So many bits.
+    Bits(usize),
+    /// A `struct sockaddr`, with [`PORT`], [`FLOW`] and [`SCOPE`].
+    Socket(u8),
+}
+
+/// The most bytes of a structure that is stored in part.
+const PARTS: usize = 32;
+
+impl Part {
+    /// Copies `size` bytes, at most [`PARTS`] unless these are bits. False: they can't be read.
+    ///
+    /// # Safety
+    ///
+    /// `dst` is valid for writes of `size` bytes.
+    unsafe fn copy(self, dst: *mut u8, address: u64, size: usize) -> bool {
+        let (pairs, known) = match self {
+            // SAFETY: By this function's requirement.
+            Self::Bits(bits) => return unsafe { copy_bits(dst, address, size, bits) },
+            Self::Pairs(pairs) => (pairs, size),
+            Self::Socket(prints) => {
+                let has = |bit, pairs| if prints & bit != 0 { pairs } else { 0 };
+                let mut family = [0; 2];
+                // SAFETY: There are two bytes.
+                if !unsafe { blog_copy_nofault(family.as_mut_ptr(), address, 2) } {
+                    return false;
+                }
+                match u16::from_ne_bytes(family) {
+                    AF_INET => (0x000d | has(PORT, 2), 16),
+                    AF_INET6 => {
+                        let more = has(PORT, 2) | has(FLOW, 0xc) | has(SCOPE, 0x3000);
+                        (0x0ff1 | more, SOCKADDR_SIZE)
+                    }
+                    // All that is printed is that it is none of these.
+                    _ => (0, 0),
+                }
+            }
+        };
+        let mut copy = [0; PARTS];
+        let known = known.min(size).min(PARTS);
+        // SAFETY: There are as many bytes.
+        if !unsafe { blog_copy_nofault(copy.as_mut_ptr(), address, known) } {
+            return false;
+        }
+        for (n, pair) in copy.chunks_exact_mut(2).enumerate() {
+            if pairs >> n & 1 == 0 {
+                pair.fill(0);
+            }
+        }
+        // SAFETY: By this function's requirement.
+        unsafe { ptr::copy_nonoverlapping(copy.as_ptr(), dst, size.min(PARTS)) };
+        true
+    }
+}
+
+/// Copies `size` bytes, of which `bits` bits are read; the others are 0. False: they can't be.
+///
+/// # Safety
+///
+/// `dst` is valid for writes of `size` bytes.
+unsafe fn copy_bits(dst: *mut u8, address: u64, size: usize, bits: usize) -> bool {
+    let used = size.min(bits.div_ceil(8));
+    // SAFETY: By this function's requirement.
+    unsafe {
+        if !blog_copy_nofault(dst, address, used) {
+            return false;
+        }
+        ptr::write_bytes(dst.add(used), 0, size - used);
+        if bits / 8 < used {
+            *dst.add(bits / 8) &= !(0xff << (bits % 8));
+        }
+    }
+    true
 }

@@ -422,10 +422,19 @@ impl Compiler<'_> {
         self.pointed(ty)
     }
 
-    fn sockaddr(&mut self) -> Result<usize, String> {
-        let ty = TypeCode::byte_array(pack::SOCKADDR_SIZE).ok_or("longer than a record")?;
-        self.codes.push(pack::SOCKADDR);
-        self.pointed(ty)
+    fn sockaddr(&mut self, ext: &str) -> Result<usize, String> {
+        let letters = socket_letters(ext);
+        let bits = [('p', pack::PORT), ('f', pack::FLOW), ('s', pack::SCOPE)];
+        let prints = bits.iter().filter(|(c, _)| letters.contains(*c));
+        let prints = prints.fold(0, |sum, (_, bit)| sum | bit);
+        self.part(&[pack::SOCKADDR, prints], pack::SOCKADDR_SIZE)
+    }
+
+    /// So many bytes, of which only those are stored that are printed, as these codes say.
+    fn part(&mut self, codes: &[u8], size: usize) -> Result<usize, String> {
+        let ty = TypeCode::byte_array(size).filter(|_| size <= pack::MEM_MAX);
+        self.codes.extend(codes);
+        self.pointed(ty.ok_or_else(|| format!("longer than {} bytes", pack::MEM_MAX))?)
     }
 
     fn bytes(&mut self, size: usize) -> Result<usize, String> {
@@ -456,16 +465,22 @@ impl Compiler<'_> {
             (b'G', b'p', _) => Ok(self.text(pack::FLAGS_PAGE)),
             (b'G', b'v', _) => Ok(self.text(pack::FLAGS_VMA)),
             (b'G', b'g', _) => Ok(self.text(pack::FLAGS_GFP)),
-            // Without what comes after struct resource's flags.
             (b'r', b'a', _) => self.bytes(16),
-            (b'r' | b'R', ..) => self.bytes(32),
+            // Without what comes after struct resource's flags.
+            (b'r' | b'R', ..) => self.part(&[pack::PART, pack::RESOURCE], 32),
             // Without what comes after struct rtc_time's year.
+            (b't', b'R', b'd') => self.part(&[pack::PART, pack::DATE], 24),
+            (b't', b'R', b't') => self.part(&[pack::PART, pack::TIME], 24),
             (b't', b'R', _) => self.bytes(24),
             (b't', b'T', _) => self.bytes(8),
             (b't', b'S', _) => self.bytes(16),
-            (b'I' | b'i', b'S', _) => self.sockaddr(),
+            (b'I' | b'i', b'S', _) => self.sockaddr(ext),
             (b'b', ..) => match width {
-                Count::Is(n) => self.bytes(8 * (n as usize).div_ceil(64)),
+                Count::Is(n) => {
+                    let nibbles = [0, 4, 8].map(|shift| (n >> shift & 15) as u8);
+                    let codes = [&[pack::PART, pack::BITMAP][..], &nibbles].concat();
+                    self.part(&codes, 8 * (n as usize).div_ceil(64))
+                }
                 _ => self.bytes(0),
             },
             (b'M' | b'm', b'R', _) => self.bytes(6),
@@ -550,6 +565,13 @@ fn codes(count: usize, codes: &[u8]) -> Option<Codes> {
     Some(Codes(
         codes.fold(0, |all, code| all << 4 | u128::from(code & 15)),
     ))
+}
+
+/// The letters after `IS`, which say what is printed of a socket's address.
+pub fn socket_letters(ext: &str) -> &str {
+    let rest = ext.get(2..).unwrap_or("");
+    let end = rest.find(|c: char| !c.is_ascii_alphabetic());
+    &rest[..end.unwrap_or(rest.len())]
 }
 
 /// How many parents are named with a dentry, by the digit in the format.

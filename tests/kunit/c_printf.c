@@ -538,6 +538,33 @@ out:
 	kfree(file);
 }
 
+/* Memory that nobody prints, beside what is printed: test_printf.py looks for these bytes. */
+static void print_parts(void)
+{
+	struct { /* As on a stack that was in use */
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+		struct resource res;
+		struct rtc_time time;
+		unsigned long bits;
+	} seen;
+
+	memset(&seen, 0x5e, sizeof(seen));
+	seen.v4.sin_family = AF_INET;
+	seen.v4.sin_addr.s_addr = htonl(0x7f000001);
+	seen.v6.sin6_family = AF_INET6;
+	seen.v6.sin6_addr = (struct in6_addr)IN6ADDR_LOOPBACK_INIT;
+	seen.res.start = 0x1000;
+	seen.res.end = 0x1fff;
+	seen.res.flags = IORESOURCE_MEM;
+	seen.time.tm_mday = 3;
+	seen.time.tm_mon = 4;
+	seen.time.tm_year = 126;
+	SAME("%pIS|%pISc|%pISpc", &seen.v4, &seen.v6, &seen.v4);
+	SAME("%pR|%pr", &seen.res, &seen.res);
+	SAME("%ptRd|%8pb|%*pb", &seen.time, &seen.bits, 8, &seen.bits);
+}
+
 u32 blog_kunit_print_all(u32 seed)
 {
 	state = seed;
@@ -551,5 +578,6 @@ u32 blog_kunit_print_all(u32 seed)
 	print_ranges();
 	print_flags();
 	print_names();
+	print_parts();
 	return cases;
 }

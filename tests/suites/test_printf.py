@@ -48,6 +48,12 @@ def test_records_decode_to_what_the_kernel_prints(ran: vm.Result, decoder: Path,
     assert len(pairs) > 2000 and not differ, "\n".join(differ[:20])
 
 
+def test_records_have_nothing_that_is_not_printed(ran: vm.Result) -> None:
+    """No name of a resource, and no bytes that were on the stack: see print_parts()."""
+    data = (ran.out / "printf.snap").read_bytes()
+    assert b"\x5e" * 6 not in data
+
+
 def test_debug_messages_decode_to_what_is_printed(ran: vm.Result, decoder: Path, sh: Run) -> None:
     """All that is printed but for what can't be stored; also what was evaluated for both."""
 

@@ -34,7 +34,7 @@ use blog_decode::{
 };
 use common::kernel::wire::{
     pack::{Codes, CALL_ARGS, SYMBOL},
-    types::{Privacy, MAX_PAYLOAD},
+    types::{Privacy, TypeCode, MAX_PAYLOAD, RESULT},
 };
 use pack::SLACK;
 use proptest::prelude::*;
@@ -419,6 +419,107 @@ fn objects_are_stored_by_name() {
 }
 
 /// What can't be stored, or isn't printed by the kernel, is refused, and the reason names it.
+/// Numbers that print in part are stored whole: the flags of a resource, seconds whose date or time
+/// of day alone is wanted, the class of traffic in a socket's flow information.
+fn prints_in_part(ext: &str, at: usize) -> bool {
+    let starts = |all: &[&str]| all.iter().any(|start| ext.starts_with(start));
+    match at {
+        4 if starts(&["IS", "iS"]) => ext.contains('f'),
+        ..8 => starts(&["tTd", "tTt", "tSd", "tSt"]),
+        24.. => ext.starts_with('R'),
+        _ => false,
+    }
+}
+
+/// What the format doesn't print may be an address, or what the stack had there before.
+#[test]
+fn what_a_pointer_leads_to_is_stored_as_far_as_it_prints() {
+    let resource = |flags: u64| [0x1000, 0x1fff, 0xffff_8880_1234_5678, flags, 7];
+    let resources = [0x200, 0x2000_0200, 0x2000_0000, 0x400].map(resource);
+    let resources = resources.map(|words| words.map(u64::to_le_bytes).concat());
+    let ints = [1, 2, 3, 4, 5, 126, 0x5a5a, 0x5a5a, 0x5a5a, 0x5a5a].map(i32::to_le_bytes);
+    let sockets = [2u8, 10, 1].map(|family| [&[family, 0][..], &[0x55; 38]].concat());
+    let objects = [
+        &resources[..],
+        &[ints.concat(), [b'x'; 40].to_vec()],
+        &sockets,
+    ]
+    .concat();
+    let mut sockets = vec![String::new()];
+    for letter in ["p", "f", "s", "c", "n", "h"] {
+        sockets.extend(
+            sockets
+                .clone()
+                .iter()
+                .map(|before| format!("{before}{letter}")),
+        );
+    }
+    let formats = [
+        "ra r R tR tRd tRt tRs tRtr tT tTd tTt tS tSp tSd tSt M MF MR m mR I4 i4 I4h I4l I6 i6 I6c",
+        "U Ub Ul UB UL a ad ap NF 4cc 4ch 4cb 4cl b bl h hC hD hN E Ehp",
+    ];
+    let formats = formats
+        .iter()
+        .flat_map(|line| line.split(' ').map(String::from));
+    let sockets = ["IS", "iS"].map(|ip| sockets.iter().map(move |rest| format!("{ip}{rest}")));
+    let all: Vec<String> = formats.chain(sockets.into_iter().flatten()).collect();
+    let mut compared = 0;
+    for ext in &all {
+        for width in ["", "3", "13", "64", "*"] {
+            let format = format!("%{width}p{ext}");
+            let is_sized = ext.starts_with(['b', 'h', 'E']);
+            if !is_sized && !width.is_empty() {
+                continue;
+            }
+            // Of text, bytes that aren't UTF-8 all print as one character.
+            let fits = |object: &&Vec<u8>| object.is_ascii() || !ext.starts_with('E');
+            for object in objects.iter().filter(fits) {
+                let say = |object: &[u8]| {
+                    let mut space = Space::default();
+                    let at = space.put(object);
+                    let args = if width == "*" {
+                        vec![int(13), at]
+                    } else {
+                        vec![at]
+                    };
+                    let words = printf::compile(&format).unwrap().codes.0;
+                    let text = log(&space, &format, &args);
+                    (pack(&space, words, &args).unwrap(), text)
+                };
+                let (stored, text) = say(object);
+                for bit in (0..8 * object.len()).filter(|bit| !prints_in_part(ext, bit / 8)) {
+                    let mut other = object.clone();
+                    other[bit / 8] ^= 1 << (bit % 8);
+                    let (other, printed) = say(&other);
+                    assert!(
+                        other == stored || printed != text,
+                        "{format}: bit {bit} of {object:x?}"
+                    );
+                    compared += 1;
+                }
+            }
+        }
+    }
+    println!("{compared} bits");
+    // Those are all letters of formats that store what a pointer leads to.
+    let letters: Vec<char> = ('a'..='z').chain('A'..='Z').chain('0'..='9').collect();
+    for (a, b, c) in letters.iter().flat_map(|a| {
+        letters
+            .iter()
+            .flat_map(move |b| "hlbcdts".chars().map(move |c| (a, b, c)))
+    }) {
+        let Ok(compiled) = printf::compile(&format!("%p{a}{b}{c}")) else {
+            continue;
+        };
+        let is_result = compiled
+            .types
+            .iter()
+            .any(|&ty| TypeCode(ty).kind() == RESULT);
+        let is_known = |ext: &String| ext.starts_with(*a);
+        assert!(!is_result || all.iter().any(is_known), "%p{a}{b}{c}");
+    }
+}
+
 #[test]
 fn what_cannot_be_stored_is_refused() {
     for (format, reason) in [

@@ -38,16 +38,36 @@ pub const STR_MAX: u8 = 7;
 pub const MEM: u8 = 8;
 /// As many bytes as an `int` before says: that, as `I32`, and a `RESULT` of `HEX`.
 pub const BYTES: u8 = 9;
-/// Likewise, whole words with as many bits.
+/// Likewise, as many bits, in whole words.
 pub const BITS: u8 = 10;
 /// What an object is called, as text; the code that follows says what it is.
 pub const TEXT: u8 = 11;
-/// A `struct sockaddr`, as a `RESULT` of [`SOCKADDR_SIZE`] bytes.
+/// A `struct sockaddr`, as a `RESULT` of [`SOCKADDR_SIZE`] bytes: the family, the address, and what
+/// the code that follows says, as a sum: [`PORT`], [`FLOW`], [`SCOPE`]. The rest is 0.
 pub const SOCKADDR: u8 = 12;
 /// As [`BYTES`], but as many as a record takes.
 pub const RAW: u8 = 13;
 /// The argument whose code follows, as a `PRIVATE`.
 pub const PRIVATE: u8 = 14;
+/// Of the memory at a pointer, what the format prints, as a `RESULT`; the rest is 0. The code that
+/// follows says what is there.
+pub const PART: u8 = 15;
+
+/// A `struct resource`, without its name.
+pub const RESOURCE: u8 = 0;
+/// The date in a `struct rtc_time`.
+pub const DATE: u8 = 1;
+/// The time of day there.
+pub const TIME: u8 = 2;
+/// So many bits as the three codes that follow say, in whole words.
+pub const BITMAP: u8 = 3;
+
+/// The port of a [`SOCKADDR`] is stored.
+pub const PORT: u8 = 1;
+/// Its flow information is stored.
+pub const FLOW: u8 = 2;
+/// Its scope is stored.
+pub const SCOPE: u8 = 4;
 
 /// A `struct dentry` and up to three of its parents, of which this kind has none, and the next
 /// ones have one each.

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     blogfmt::{
         bytes::array,
-        printf::{Conversion, Flags, What},
+        printf::{socket_letters, Conversion, Flags, What},
     },
     calendar::civil,
     wire::pack::{PRECISION_MAX, WIDTH_MAX},
@@ -514,13 +514,6 @@ fn socket_number(n: u32, spec: Spec) -> String {
     let number = Number { base: 10, ..HEX };
     print_number(n.into(), number, spec, &mut Printer::new(&mut out));
     String::from_utf8_lossy(&out).into_owned()
-}
-
-/// The letters after `%pIS`.
-fn socket_letters(ext: &str) -> &str {
-    let rest = ext.get(2..).unwrap_or("");
-    let end = rest.find(|c: char| !c.is_ascii_alphabetic());
-    &rest[..end.unwrap_or(rest.len())]
 }
 
 /// A number in the order of the network.
