@@ -353,7 +353,7 @@ impl BootPattern {
         }
     }
 
-    /// The indices of the boots that it is, of all machines; the error says which ones there are.
+    /// The indices of the boots that it is, of all machines, in order; the error says which ones there are.
     pub fn find(&self, boots: &[Boot]) -> Result<Vec<usize>, Error> {
         let mut hosts: BTreeMap<&str, Vec<&Boot>> = BTreeMap::new();
         let first = boots.iter().enumerate();
@@ -368,7 +368,8 @@ impl BootPattern {
             Self::Id(start) => boot.id.as_deref().is_some_and(|id| id.starts_with(start)),
         };
         let all = || hosts.values().flat_map(|of| of.iter().rev().enumerate());
-        let found: Vec<usize> = all().filter(is_it).map(|(_, boot)| boot.index).collect();
+        let mut found: Vec<usize> = all().filter(is_it).map(|(_, boot)| boot.index).collect();
+        found.sort_unstable();
         if found.is_empty() {
             let name = |(back, boot): (usize, &&Boot)| {
                 let id = boot.id.as_deref().unwrap_or("without an id");

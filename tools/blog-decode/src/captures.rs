@@ -3,9 +3,10 @@
 //! Snapshots, streams and recordings with their side tables: a program opens these first.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     convert::Infallible,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::{
@@ -116,9 +117,22 @@ impl Captures {
 
     /// All call sites, if those of all images are known.
     pub fn sites(&self) -> Option<Vec<&Site>> {
-        let images = self.maps.iter().flat_map(|map| &map.images);
-        let known: Option<Vec<_>> = images.map(|image| image.sites.as_ref()).collect();
-        Some(known?.into_iter().flat_map(|s| &s.sites).collect())
+        let (sites, are_all) = self.known_sites();
+        are_all.then_some(sites)
+    }
+
+    /// The call sites that are known, each once for all files that have its image; and whether they are
+    /// all.
+    pub(crate) fn known_sites(&self) -> (Vec<&Site>, bool) {
+        let (mut seen, mut all, mut are_all) = (HashSet::new(), Vec::new(), true);
+        for image in self.maps.iter().flat_map(|map| &map.images) {
+            match &image.sites {
+                Some(table) if seen.insert(Arc::as_ptr(table)) => all.extend(&table.sites),
+                Some(_) => {}
+                None => are_all = false,
+            }
+        }
+        (all, are_all)
     }
 
     /// The tasks that files list, and those that rings are called by.

@@ -48,7 +48,7 @@ pub struct Filter {
     pub grep: Option<Regex>,
     /// Whether it must not match instead.
     pub invert: bool,
-    /// Boots, by their index; `None` is all.
+    /// Boots, by their index, in its order; `None` is all.
     pub boots: Option<Vec<usize>>,
     /// Whether records that `expr` or `grep` refuse are wanted too, as context of others.
     pub with_context: bool,
@@ -252,7 +252,7 @@ impl Filter {
     fn wants_boot(&self, boot: &Boot) -> bool {
         self.boots
             .as_ref()
-            .is_none_or(|all| all.contains(&boot.index))
+            .is_none_or(|all| all.binary_search(&boot.index).is_ok())
     }
 
     fn wants_writer(&self, event: &Event<'_>) -> bool {

@@ -264,10 +264,7 @@ impl Input {
 
     /// What is unknown among the call sites. A record whose table is missing has no arguments either.
     fn unknown(&self, of: impl FnOnce(&[&Site]) -> Vec<String>) -> Vec<String> {
-        let images = self.maps.iter().flat_map(|map| &map.images);
-        let known = images.filter_map(|image| image.sites.as_ref());
-        let sites: Vec<&Site> = known.flat_map(|s| &s.sites).collect();
-        let are_all = self.sites().is_some();
+        let (sites, are_all) = self.known_sites();
         if sites.is_empty() && !are_all {
             return Vec::new();
         }
