@@ -215,6 +215,15 @@ impl Checked {
             // There, `clear` counts records anew.
             return;
         }
+        // Pages of one run don't overlap, so those of a long stream needn't be in memory.
+        let mut runs: Vec<_> = ring.runs.iter().collect();
+        runs.sort_by_key(|run| (seq(&run.first), run.first.first));
+        if runs
+            .windows(2)
+            .all(|w| end_of(&w[0].last) <= w[1].first.first)
+        {
+            return;
+        }
         let pages = ring.runs.iter().flat_map(|run| run.pages(file));
         let mut pages: Vec<_> = pages.map(|Run { first, .. }| first).collect();
         pages.sort_by_key(|page| (seq(page), page.first));

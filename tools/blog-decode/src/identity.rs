@@ -309,7 +309,8 @@ fn goes_on(file: &Snapshot, page: &PageRef, later: &PageRef) -> bool {
 fn pages((file, of): Of<'_>, at: u64) -> Vec<PageRef> {
     let mut all = Vec::new();
     for run in runs(of).filter(|run| seq(&run.first) <= at && at <= seq(&run.last)) {
-        if !file.stream && seq(&run.last) == at {
+        if seq(&run.last) == at {
+            // Of a page in pieces, the last one says enough.
             all.push(run.last);
             continue;
         }

@@ -18,6 +18,13 @@ const MOST: usize = 256 << 20;
 /// What a row takes beside its key.
 const ROW: usize = 128;
 
+/// Says of an error that it is one of a temporary file.
+pub(crate) fn temporary(e: io::Error) -> io::Error {
+    let place = std::env::temp_dir();
+    let what = format!("a temporary file in {}: {e}", place.display());
+    io::Error::new(e.kind(), what)
+}
+
 /// What is added up of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
@@ -83,14 +90,7 @@ impl Tally {
         }
         let bytes = key.len() + ROW;
         if self.bytes + bytes > self.most && !self.rows.is_empty() {
-            let place = std::env::temp_dir();
-            let told = |e: io::Error| {
-                io::Error::new(
-                    e.kind(),
-                    format!("a temporary file in {}: {e}", place.display()),
-                )
-            };
-            self.spill().map_err(told)?;
+            self.spill().map_err(temporary)?;
         }
         self.bytes += bytes;
         self.rows.insert(key.to_vec(), sum);

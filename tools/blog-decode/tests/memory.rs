@@ -9,7 +9,11 @@ mod common;
 #[path = "common/heap.rs"]
 mod heap;
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use blog_decode::{
     blogfmt::source::Source,
@@ -76,6 +80,27 @@ fn capture(pages: u64) -> Vec<u8> {
     as_stream(b.bytes)
 }
 
+/// The capture of a stream of so many rings: in each pass, each of them has got a piece of a page.
+fn passes(rings: u32, of: Range<u64>) -> Vec<u8> {
+    let mut b = begin();
+    let rings: Vec<_> = (1..=rings)
+        .map(|i| Ring::task(1, i, 100 + i as i32, "task"))
+        .collect();
+    for ring in &rings {
+        b.ring(ring);
+    }
+    for n in of {
+        for ring in &rings {
+            let mut piece = Page::new(ring.ring, n / 10 + 1, 1000 * n, RECORDS * n);
+            for i in 0..RECORDS {
+                piece.record(1000 * n + 10 * i, 1, (&(n as u32), &n));
+            }
+            b.page(ring, &piece);
+        }
+    }
+    as_stream(b.bytes)
+}
+
 /// A snapshot of so many rings of one record, each of which begins when the one before has ended; or,
 /// if they `overlap`, when the first one does.
 fn short_rings(rings: u32, overlap: bool) -> Vec<u8> {
@@ -108,12 +133,15 @@ fn most_to_print(dir: &Path, bytes: Vec<u8>, records: u64) -> usize {
 fn most(dir: &Path, bytes: Vec<u8>, records: u64) -> usize {
     let path = dir.join("snap");
     fs::write(&path, bytes).unwrap();
-    heap::most_of(|| count_and_print(&path, records))
+    heap::most_of(|| count_and_print(&[path], records))
 }
 
-fn count_and_print(path: &Path, records: u64) {
-    let files = [Snapshot::open(path).unwrap()];
-    assert!(!files[0].damage.any());
+fn count_and_print(paths: &[PathBuf], records: u64) {
+    let files: Vec<_> = paths
+        .iter()
+        .map(|path| Snapshot::open(path).unwrap())
+        .collect();
+    assert!(files.iter().all(|file| !file.damage.any()));
     let boots = boot::of(&files);
     let streams = merge::unite(&files, |_| true);
     let sums = Sums::new(&files, &streams, &boots);
@@ -124,7 +152,8 @@ fn count_and_print(path: &Path, records: u64) {
 
 fn print(files: &[Snapshot], streams: &[Stream], records: u64) {
     let boots = boot::of(files);
-    let maps = [SiteMap::new(&files[0].images, &Tables::default())];
+    let map = |file: &Snapshot| SiteMap::new(&file.images, &Tables::default());
+    let maps: Vec<_> = files.iter().map(map).collect();
     let filter = Filter::default();
     let mut decoder = Decoder::new(files, streams, &boots, &maps, &filter);
     let (mut text, mut out) = (Text::new(Style::default()), Vec::new());
@@ -243,4 +272,28 @@ fn memory_is_that_of_the_rings_and_not_of_their_length() {
     // A capture's pairs of clocks are kept, up to 4096 of them: here, one in five pages has one.
     let pairs = (3000 - 300) / 5 * 400;
     assert!(long <= short + ROOM + pairs, "{short}, {long}");
+
+    /// So many bytes do places of pieces take in memory, or fewer, by where the file ends.
+    const PLACES: usize = 256 << 10;
+    // One that is alone, and two of a recording, of which the second goes on within a page.
+    let rings = 16;
+    for cut in [None, Some(755)] {
+        let of = |passes_in_all: u64| {
+            let parts = match cut {
+                None => vec![0..passes_in_all],
+                Some(cut) => vec![0..cut, cut..passes_in_all],
+            };
+            let path = |n| dir.path().join(format!("blog.{n:06}.stream"));
+            let paths: Vec<_> = (1..=parts.len()).map(path).collect();
+            for (path, part) in paths.iter().zip(parts) {
+                fs::write(path, passes(rings, part)).unwrap();
+            }
+            let records = RECORDS * u64::from(rings) * passes_in_all;
+            heap::most_of(|| count_and_print(&paths, records))
+        };
+        // All of these have so many pieces that not all places of them are in memory.
+        let (short, long) = (of(3000), of(12_000));
+        println!("pieces of {rings} rings: {short} bytes, {long} bytes for 4 times the length");
+        assert!(long <= short + PLACES, "{cut:?}: {short}, {long}");
+    }
 }

@@ -248,13 +248,17 @@ fn unite_runs(files: &[Snapshot], runs: &mut Vec<(usize, Run)>) {
         });
         let (group, others) = rest.split_at(1 + overlap.count());
         rest = others;
-        let goes_on = |w: &[(usize, Run)]| w[0].0 == w[1].0 && follows(&w[0].1.last, &w[1].1.first);
-        if group.windows(2).all(goes_on) {
+        // A page may be in pieces, and the next file of a recording may have the next one.
+        if group
+            .windows(2)
+            .all(|w| follows(&w[0].1.last, &w[1].1.first))
+        {
             united.extend_from_slice(group);
             continue;
         }
         for (file, page) in unite_pages(taken_apart(files, group)) {
-            let is_more = |(of, run): &mut (usize, Run)| *of == file && run.append_next(&page);
+            let is_more =
+                |(of, run): &mut (usize, Run)| *of == file && run.append_next(&page, &files[file]);
             if !united.last_mut().is_some_and(is_more) {
                 united.push((file, page));
             }

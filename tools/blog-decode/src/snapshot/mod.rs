@@ -5,7 +5,7 @@
 //! [`Snapshot::open`] goes through all sections once, checks every checksum, and keeps what
 //! describes the file plus *where* the pages of each ring begin and end ([`run`]);
 //! [`merge`](crate::merge) reads pages when it needs them. So memory is bounded by the number of
-//! rings, and of places where their pages are torn apart, whatever length fields say.
+//! rings, and of places where pages are missing between others, whatever length fields say.
 //!
 //! Where a section is damaged, it goes to the next one whose header has the right checksum. What
 //! that cost is in [`Damage`]; nothing is dropped in silence. It never panics.
@@ -15,6 +15,7 @@
 //! a section that isn't whole is in [`Damage::torn`].
 
 pub(crate) mod fields;
+mod links;
 mod ring;
 pub mod run;
 pub(crate) mod scan;
@@ -50,6 +51,7 @@ use crate::{
     },
 };
 use fields::Fields;
+use links::Links;
 pub use ring::{Losses, RingInfo, RingPages};
 use run::section_of;
 use scan::Scan;
@@ -183,6 +185,8 @@ pub struct Snapshot {
     pub counts: [BTreeMap<u32, u64>; 2],
     /// Rings.
     pub rings: Vec<Arc<RingPages>>,
+    /// Of a stream: which pieces of pages follow each other.
+    links: Links,
     /// Of memory that survived a reboot: what was wrong there, line by line.
     pub survived: Option<Vec<String>>,
     /// What is not there.
@@ -294,6 +298,7 @@ impl Snapshot {
             counts: Default::default(),
             components: HashMap::new(),
             rings: Vec::new(),
+            links: Links::default(),
             survived: None,
             damage: Damage::default(),
         }

@@ -105,13 +105,19 @@ impl RingPages {
         self.runs.iter().map(|run| u64::from(run.count)).sum()
     }
 
-    pub(super) fn push(&mut self, run: Run) {
-        if !self.runs.last_mut().is_some_and(|last| last.append(&run)) {
-            if self.runs.is_empty() {
-                // Most rings have no other.
-                self.runs.reserve_exact(1);
+    /// Adds a page; the answer is the number of the piece that it follows. `stream`: links lead to it
+    /// from wherever that is.
+    pub(super) fn push(&mut self, run: Run, stream: bool) -> Option<u64> {
+        if let Some(last) = self.runs.last_mut() {
+            let number = last.number();
+            if (stream || last.is_before(&run)) && last.append(&run) {
+                return Some(number);
             }
-            self.runs.push(run);
+        } else {
+            // Most rings have no other.
+            self.runs.reserve_exact(1);
         }
+        self.runs.push(run);
+        None
     }
 }

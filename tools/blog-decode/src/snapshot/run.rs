@@ -4,22 +4,22 @@
 //!
 //! A snapshot has the pages of a ring one after the other, and each continues the one before. So it
 //! is enough to know the first and the last one: the sections of the others lead from one to the
-//! next. The memory for a file doesn't grow with its rings' length.
+//! next. In the capture of a stream, [`Links`](super::links) do. The memory for a file doesn't grow
+//! with its rings' length.
 //!
 //! [`Steps`] goes through a [`Run`], and checks that the file still has the same content as when it
 //! was opened. If not, one page without bytes stands for all remaining ones, so that their records
 //! count as damaged.
 
-use super::{fields::Fields, parse_section_header, PageRef, Snapshot, ALIGN, SECTION_HEADER};
+use super::{
+    fields::Fields, links::Link, parse_section_header, PageRef, Snapshot, ALIGN, SECTION_HEADER,
+};
 use crate::wire::{file::Kind, page::PAGE_HEADER_SIZE};
 
 /// Ids of component and ring, before the page in its section.
 const IDS: usize = 8;
 /// What is read of a section to find out about its page.
 const HEAD: usize = SECTION_HEADER + IDS + PAGE_HEADER_SIZE;
-/// As many sections of others may stand between two pages of a run: in the capture of a stream,
-/// clocks and the ring's own counts do.
-const BETWEEN: u64 = 4;
 
 /// Position of a page in its ring.
 pub(crate) fn seq(page: &PageRef) -> u64 {
@@ -49,36 +49,43 @@ pub struct Run {
     pub count: u32,
     /// Component and ring id.
     id: (u32, u32),
-    /// Where the sections after those of the first and of the last page begin.
-    next: u64,
-    after: u64,
+    /// Where the sections of the first and of the last page end; in a stream, their numbers among all
+    /// pieces are what leads on.
+    next: Link,
+    after: Link,
     /// Bytes of the longest section, which is at most SECTION_MAX and a header.
     longest: u32,
-    /// Which section of the file the last one is.
-    place: u64,
 }
 
 impl Run {
-    /// A run of one page. The section after it begins at `after`; `place` says which one its own
-    /// is.
-    pub(crate) fn one(id: (u32, u32), page: PageRef, after: u64, place: u64) -> Self {
+    /// A run of one page, whose section ends at `after`; of a stream, it is the piece of this number.
+    pub(crate) fn one(id: (u32, u32), page: PageRef, after: u64, number: u64) -> Self {
+        let link = Link { at: after, number };
         Self {
             first: page,
             last: page,
             count: 1,
             id,
-            next: after,
-            after,
+            next: link,
+            after: link,
             longest: after.saturating_sub(section_of(&page)) as u32,
-            place,
         }
     }
 
-    /// Appends another run, if that goes on where this one ends.
-    pub(crate) fn append(&mut self, other: &Self) -> bool {
-        let gap = other.place.checked_sub(self.place);
-        let is_near = other.count == 1 && gap.is_some_and(|n| n > 0 && n <= 1 + BETWEEN);
-        let count = self.count.checked_add(1).filter(|_| is_near);
+    /// The number of its last piece.
+    pub(super) fn number(&self) -> u64 {
+        self.after.number
+    }
+
+    /// Whether the section of another run is the next one in the file.
+    pub(super) fn is_before(&self, other: &Self) -> bool {
+        self.after.at == section_of(&other.first)
+    }
+
+    /// Appends a run of one page, which [`Steps`] must be able to reach, if it goes on where this one
+    /// ends.
+    pub(super) fn append(&mut self, other: &Self) -> bool {
+        let count = self.count.checked_add(1).filter(|_| other.count == 1);
         let Some(count) = count.filter(|_| follows(&self.last, &other.first)) else {
             return false;
         };
@@ -86,14 +93,19 @@ impl Run {
         self.count = count;
         self.after = other.after;
         self.longest = self.longest.max(other.longest);
-        self.place = other.place;
         true
     }
 
-    /// Appends another run, if its section is the next one in the file.
-    pub(crate) fn append_next(&mut self, other: &Self) -> bool {
-        let place = self.place + 1;
-        self.after == section_of(&other.first) && self.append(&Self { place, ..*other })
+    /// Appends a run of one page of the same file, if it is the next one there.
+    pub(crate) fn append_next(&mut self, other: &Self, file: &Snapshot) -> bool {
+        let is_next = match file.stream {
+            true => {
+                let next = file.links.next(self.number());
+                next.is_some_and(|next| next.number == other.number())
+            }
+            false => self.is_before(other),
+        };
+        is_next && self.append(other)
     }
 
     /// Its pages, each as a run of its own.
@@ -101,12 +113,9 @@ impl Run {
         let mut steps = self.steps();
         std::iter::from_fn(move || {
             let page = steps.next(self, file, None)?;
-            Some(Self::one(self.id, page, steps.at, 0))
+            Some(Self::one(self.id, page, steps.at.at, steps.at.number))
         })
     }
-
-    /// Places that are so far from each other that runs end between them.
-    pub(crate) const FAR: u64 = 2 + BETWEEN;
 
     /// Its records.
     pub fn records(&self) -> u64 {
@@ -152,8 +161,8 @@ pub(super) fn section_of(page: &PageRef) -> u64 {
 pub struct Steps {
     /// Pages that are left.
     pub(crate) left: u32,
-    /// Where the next section begins.
-    pub(crate) at: u64,
+    /// Where the section of the page before ends, and its number in a stream.
+    at: Link,
     /// The page before.
     before: Option<PageRef>,
 }
@@ -208,24 +217,28 @@ impl Steps {
         before: &PageRef,
         bytes: &mut [u8],
     ) -> Option<(PageRef, usize)> {
-        for _ in 0..=BETWEEN {
-            let n = file.read_some(self.at, bytes).ok()?;
-            let header = parse_section_header(bytes.get(..n)?)?;
-            let payload = self.at + SECTION_HEADER as u64;
-            self.at = payload + header.len.next_multiple_of(ALIGN);
-            if Kind::from_u16(header.kind) != Some(Kind::Page) {
-                continue;
-            }
-            let mut f = Fields(bytes.get(SECTION_HEADER..n)?);
-            if (f.u32()?, f.u32()?) != run.id {
-                continue;
-            }
-            let info = f.page_info()?;
-            let in_section = header.len.checked_sub(IDS as u64)?;
-            let page = PageRef::of(payload + IDS as u64, in_section, info)?;
-            return follows(before, &page).then_some((page, n));
+        let next = match file.stream {
+            true => file.links.next(self.at.number)?,
+            false => self.at,
+        };
+        let n = file.read_some(next.at, bytes).ok()?;
+        let header = parse_section_header(bytes.get(..n)?)?;
+        if Kind::from_u16(header.kind) != Some(Kind::Page) {
+            return None;
         }
-        None
+        let payload = next.at + SECTION_HEADER as u64;
+        let mut f = Fields(bytes.get(SECTION_HEADER..n)?);
+        if (f.u32()?, f.u32()?) != run.id {
+            return None;
+        }
+        let info = f.page_info()?;
+        let in_section = header.len.checked_sub(IDS as u64)?;
+        let page = PageRef::of(payload + IDS as u64, in_section, info)?;
+        self.at = Link {
+            at: payload + header.len.next_multiple_of(ALIGN),
+            number: next.number,
+        };
+        follows(before, &page).then_some((page, n))
     }
 
     /// A page without bytes, for all that are left.
@@ -234,7 +247,7 @@ impl Steps {
         let before = self.before.unwrap_or(run.first);
         let records = end_of(&run.last).saturating_sub(end_of(&before));
         PageRef {
-            offset: self.at,
+            offset: self.at.at,
             seq: seq(&run.last),
             base: before.base,
             first: end_of(&before),

@@ -8,8 +8,8 @@
 use std::{collections::HashMap, iter, sync::Arc};
 
 use super::{
-    fields::Fields, nothing, run::Run, text, PageRef, RingInfo, RingPages, Snapshot, ALIGN,
-    MAX_PAIRS, SECTION_HEADER,
+    fields::Fields, links::Link, nothing, run::Run, text, PageRef, RingInfo, RingPages, Snapshot,
+    ALIGN, MAX_PAIRS, SECTION_HEADER,
 };
 use crate::{
     error::Error,
@@ -224,16 +224,12 @@ impl<'a> Scan<'a> {
         let mut at = start;
         let mut other = None;
         let mut payload = Vec::new();
-        // Which section it is. No run goes on over what is damaged.
-        let mut place = 0;
         // Where the last section begins.
         let mut begun = at;
         while at < size {
             tick(at);
-            place += 1;
             let Some(header) = self.file.section_at(at)? else {
                 // Damage, or the end.
-                place += Run::FAR;
                 let next = self.file.find_section(at + 1, size)?;
                 // It may begin where the padding of the last section would be.
                 let padding = at.saturating_sub(ALIGN - 1);
@@ -260,7 +256,6 @@ impl<'a> Scan<'a> {
             let body = at + SECTION_HEADER as u64;
             if header.len > size - body.min(size) {
                 // Believe the length only if nothing sound follows.
-                place += Run::FAR;
                 let next = self.file.find_section(at + ALIGN, size)?;
                 other = self.file.find_header(at, next.unwrap_or(size))?;
                 match self.file.stream && (next.is_none() || other.is_some()) {
@@ -286,12 +281,10 @@ impl<'a> Scan<'a> {
                 Part::None => {}
                 Part::Ring(ring) => self.ring(ring),
                 Part::Page(id, page) => {
-                    let run = Run::one(id, page, at, place);
-                    self.ring_mut(id).push(run);
+                    self.page(id, page, begun, at)?;
                 }
             }
             if self.file.damage.bad_sections != bad {
-                place += Run::FAR;
                 other = self.file.find_header(body, at)?;
                 if other.is_some() {
                     if let (true, Some(other)) = (self.file.stream, other) {
@@ -306,6 +299,7 @@ impl<'a> Scan<'a> {
             }
         }
         self.file.rings.shrink_to_fit();
+        self.file.links.finish()?;
         self.file.damage.cut_off = !self.sections.ended && !self.file.stream;
         if self.sections.count == 0 {
             let first = self.file.section_at(start)?.map_or(0, |header| header.len);
@@ -324,6 +318,21 @@ impl<'a> Scan<'a> {
         let magic = wire::SECTION_MAGIC.to_le_bytes();
         let n_magic = n.min(magic.len());
         Ok(self.file.stream && n < SECTION_HEADER && raw[..n_magic] == magic[..n_magic])
+    }
+
+    /// Takes in a page, whose section is from `at` to `after`.
+    fn page(&mut self, id: (u32, u32), page: PageRef, at: u64, after: u64) -> Result<(), Error> {
+        let stream = self.file.stream;
+        let number = match stream {
+            true => self.file.links.add()?,
+            false => 0,
+        };
+        let run = Run::one(id, page, after, number);
+        let before = self.ring_mut(id).push(run, stream).filter(|_| stream);
+        if let Some(before) = before {
+            self.file.links.set(before, Link { at, number })?;
+        }
+        Ok(())
     }
 
     /// Takes what is said of a ring, which may be said again when it has changed.
