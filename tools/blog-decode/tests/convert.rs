@@ -425,6 +425,11 @@ fn a_report_has_all_records() {
         .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
         .collect();
     assert_eq!(times, [0.0, 0.0, 1e9, 1e9 + 500.0, 2e9]);
+    let (lengths, rest) = rest.split_at(2 * 8);
+    let lengths = lengths
+        .chunks(8)
+        .map(|b| f64::from_le_bytes(b.try_into().unwrap()));
+    assert_eq!(lengths.collect::<Vec<_>>(), [2e9, 1e9 + 500.0]);
     let (ends, rest) = rest.split_at(5 * 4);
     let (spans, rest) = rest.split_at(2 * 3 * 4);
     // The spans of a kind are of the records that start and end them; then their rows.
