@@ -11,18 +11,65 @@
 use std::{
     fs::File,
     io,
-    os::unix::fs::FileExt,
-    path::Path, //
+    os::unix::fs::{
+        FileExt,
+        MetadataExt, //
+    },
+    path::{
+        Path,
+        PathBuf, //
+    },
+    sync::Arc,
 };
 
 /// An input that can be read at any offset.
 pub enum Source {
     /// A regular file and its size.
-    File(File, u64),
+    File(Arc<File>, u64),
+    /// The same, opened for each read: there may be more files than a program may have open.
+    Closed(Closed),
     /// All the bytes.
     // Only blog-decode makes one, for standard input and in tests.
     #[allow(dead_code)]
     Memory(Vec<u8>),
+}
+
+/// A regular file that isn't open.
+#[derive(Clone)]
+pub struct Closed {
+    path: PathBuf,
+    size: u64,
+    /// Its device and inode.
+    id: (u64, u64),
+}
+
+impl Closed {
+    fn open(&self) -> io::Result<File> {
+        let file = File::open(&self.path)?;
+        match id(&file)? == self.id {
+            true => Ok(file),
+            false => Err(io::Error::other("was replaced while it was read")),
+        }
+    }
+}
+
+/// The device and inode of a file.
+fn id(file: &File) -> io::Result<(u64, u64)> {
+    let meta = file.metadata()?;
+    Ok((meta.dev(), meta.ino()))
+}
+
+fn read_at(file: &File, off: u64, buf: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buf.len() {
+        match file.read_at(&mut buf[done..], off + done as u64) {
+            Ok(0) => break,
+            Ok(n) => done += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(done)
 }
 
 impl Source {
@@ -39,13 +86,25 @@ impl Source {
         }
         let file = File::open(path)?;
         let size = file.metadata()?.len();
-        Ok(Self::File(file, size))
+        Ok(Self::File(Arc::new(file), size))
+    }
+
+    /// Closes a file, which was opened by this path, until it is read.
+    // Only blog-decode has so many.
+    #[allow(dead_code)]
+    pub fn close(&mut self, path: &Path) -> io::Result<()> {
+        if let Self::File(file, size) = self {
+            let (size, id) = (*size, id(file)?);
+            let path = path.to_owned();
+            *self = Self::Closed(Closed { path, size, id });
+        }
+        Ok(())
     }
 
     /// Size in bytes.
     pub fn size(&self) -> u64 {
         match self {
-            Self::File(_, size) => *size,
+            Self::File(_, size) | Self::Closed(Closed { size, .. }) => *size,
             Self::Memory(bytes) => bytes.len() as u64,
         }
     }
@@ -53,18 +112,8 @@ impl Source {
     /// Reads up to `buf.len()` bytes at `off`; returns how many there were.
     pub fn read_some(&self, off: u64, buf: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::File(file, _) => {
-                let mut done = 0;
-                while done < buf.len() {
-                    match file.read_at(&mut buf[done..], off + done as u64) {
-                        Ok(0) => break,
-                        Ok(n) => done += n,
-                        Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                        Err(e) => return Err(e),
-                    }
-                }
-                Ok(done)
-            }
+            Self::File(file, _) => read_at(file, off, buf),
+            Self::Closed(file) => read_at(&file.open()?, off, buf),
             Self::Memory(bytes) => {
                 let start = usize::try_from(off).map_or(bytes.len(), |o| o.min(bytes.len()));
                 let n = buf.len().min(bytes.len() - start);

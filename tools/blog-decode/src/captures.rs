@@ -65,7 +65,7 @@ impl Captures {
     ) -> Result<Self, Error> {
         let mut files = Vec::new();
         for path in paths {
-            files.append(&mut open::open(path.as_ref(), &mut |_, _| {})?);
+            files.append(&mut open::open(path.as_ref(), files.len(), &mut |_, _| {})?);
         }
         Ok(Self::new(files, sidetables, modules))
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Opens a file with records: snapshots, streams, or memory that has survived a reboot. Lists the
-//! files of a directory, of which only their content says whether they are such files.
+//! files of a directory; only their content says which have records.
 
 use std::{
     collections::HashSet,
@@ -18,6 +18,9 @@ use crate::{
     wire::persist,
 };
 
+/// As many files stay open, which costs least. Others are opened for each read: a limit of 64 open
+/// files leaves room for tables and outputs.
+const OPEN_MAX: usize = 32;
 /// No kernel sets as much memory aside for a reboot.
 const KEPT_MAX: u64 = 16 << 30;
 
@@ -101,9 +104,22 @@ pub fn has_records(path: &Path) -> bool {
     matches!(name, "snapshot" | "blog") || name.split('.').skip(1).any(is_one)
 }
 
-/// Opens all that is in a file, at least one snapshot. It calls `tick` now and then with how many
-/// bytes of it are done, and how many it has, if that is known.
-pub fn open(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> Result<Vec<Snapshot>, Error> {
+/// Opens all that is in a file, at least one snapshot, beside so many others. It calls `tick` now
+/// and then with how many bytes of it are done, and how many it has, if that is known.
+pub fn open(
+    path: &Path,
+    others: usize,
+    tick: &mut dyn FnMut(u64, Option<u64>),
+) -> Result<Vec<Snapshot>, Error> {
+    let mut all = open_whole(path, tick)?;
+    if others >= OPEN_MAX {
+        let closed = all.iter_mut().try_for_each(|file| file.source.close(path));
+        closed.map_err(|e| Error::from(e).at(path.display().to_string()))?;
+    }
+    Ok(all)
+}
+
+fn open_whole(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> Result<Vec<Snapshot>, Error> {
     let name = path.display().to_string();
     let told = |e: Error| e.at(&name);
     let (source, packed) = open_source(path, tick).map_err(|e| told(e.into()))?;
@@ -115,7 +131,7 @@ pub fn open(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> Result<Vec<S
     let size = source.size();
     let bytes = match source {
         Source::Memory(bytes) => bytes,
-        Source::File(..) => (source.read(0, size, KEPT_MAX))
+        _ => (source.read(0, size, KEPT_MAX))
             .map_err(|e| told(e.into()))?
             .ok_or_else(|| told(Error::File("larger than any such memory".into())))?,
     };
@@ -127,4 +143,28 @@ pub fn open(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> Result<Vec<S
     snapshot.damage.survived = problems.any_grave();
     snapshot.survived = Some(problems.0.iter().map(ToString::to_string).collect());
     Ok(vec![snapshot])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_beside_many_others_is_read_as_long_as_it_is_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, b"one").unwrap();
+        let mut source = Source::open(&path).unwrap();
+        source.close(&path).unwrap();
+        assert!(matches!(source, Source::Closed(_)));
+        let read = |source: &Source| source.read(1, 2, 9);
+        assert_eq!(read(&source).unwrap().unwrap(), b"ne");
+        assert_eq!((source.size(), source.read(1, 3, 9).unwrap()), (3, None));
+        fs::rename(&path, dir.path().join("old")).unwrap();
+        assert!(read(&source).is_err());
+        fs::write(&path, b"two").unwrap();
+        assert!(read(&source).unwrap_err().to_string().contains("replaced"));
+        fs::rename(dir.path().join("old"), &path).unwrap();
+        assert_eq!(read(&source).unwrap().unwrap(), b"ne");
+    }
 }

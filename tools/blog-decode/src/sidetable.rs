@@ -663,7 +663,7 @@ pub fn read_table(path: &Path, want: impl Fn(&[u8]) -> bool) -> Result<Option<Ta
     if elf::is_elf(start) {
         let again = match &source {
             Source::Memory(bytes) => Source::Memory(bytes.clone()),
-            Source::File(..) => Source::open(path)?,
+            _ => Source::open(path)?,
         };
         let id = Elf::open(again)
             .and_then(|elf| elf.build_id())

@@ -139,7 +139,7 @@ fn what_a_reader_can_read_is_kept() {
 
 /// Whatever has a name of a recording: if it can't be known for one, it stays.
 #[test]
-fn what_is_no_recording_is_told_of_and_stays() {
+fn what_is_no_recording_is_reported_and_stays() {
     let rig = rig();
     let capture = captured(&rig, 0, &[SECOND]);
     rig.write("a", &capture);

@@ -525,7 +525,7 @@ fn usage_and_input_errors_have_their_exit_status() {
     assert!(dir.path().join("test_mod.blogfmt").exists());
 }
 
-/// An image without call sites, x.o, of which this is the build ID if it has one.
+/// Makes x.o, an image without call sites, with this build ID if that isn't empty.
 fn bare(dir: &Path, build_id: &[u8]) {
     let mut text = ".text\nnop\n".to_owned();
     if !build_id.is_empty() {

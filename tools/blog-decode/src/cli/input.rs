@@ -123,7 +123,7 @@ impl Input {
         }
         for (path, host, dir) in &paths {
             let mut progress = Progress::new("reading", Unit::Bytes, false);
-            let opened = open::open(path, &mut |done, all| progress.at(done, all));
+            let opened = open::open(path, files.len(), &mut |done, all| progress.at(done, all));
             drop(progress);
             if opened
                 .as_ref()

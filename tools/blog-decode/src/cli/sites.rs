@@ -33,7 +33,7 @@ pub fn sites(args: &Sites) -> Result<u8, Failed> {
     };
     let (mut snapshots, mut images, mut status) = (Vec::new(), Vec::new(), OK);
     for path in &args.files {
-        match open(path) {
+        match open(path, snapshots.len()) {
             Ok(Opened::Snapshots(files)) => snapshots.extend(files),
             Ok(Opened::Image(image)) => images.push(image),
             Err(e) => {
@@ -136,8 +136,8 @@ enum Opened {
     Image(ImageSites),
 }
 
-fn open(path: &Path) -> Result<Opened, String> {
-    let error = match open::open(path, &mut |_, _| {}) {
+fn open(path: &Path, others: usize) -> Result<Opened, String> {
+    let error = match open::open(path, others, &mut |_, _| {}) {
         Ok(files) => return Ok(Opened::Snapshots(files)),
         Err(e) => e,
     };

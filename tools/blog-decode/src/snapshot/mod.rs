@@ -234,7 +234,7 @@ impl Snapshot {
         let mut all = vec![this];
         while let (Some(start), Some(before)) = (rest, all.last_mut()) {
             let left = before.size() - start;
-            let mut next = before.behind(start).map_err(|e| told(e.into()))?;
+            let mut next = before.behind(start);
             next.name = format!("{name}, part {}", all.len() + 1);
             match next.read_up(&mut tick) {
                 Ok(end) => {
@@ -266,15 +266,16 @@ impl Snapshot {
     }
 
     /// What is in the same file from `start` on. Nothing after that is read through this one.
-    fn behind(&mut self, start: u64) -> std::io::Result<Self> {
+    fn behind(&mut self, start: u64) -> Self {
         let skipped = start as i64 - self.base;
         let (source, base) = match &mut self.source {
-            Source::File(file, size) => (Source::File(file.try_clone()?, *size), -skipped),
+            Source::File(file, size) => (Source::File(Arc::clone(file), *size), -skipped),
+            Source::Closed(file) => (Source::Closed(file.clone()), -skipped),
             Source::Memory(bytes) => (Source::Memory(bytes.split_off(skipped as usize)), 0),
         };
         let mut next = Self::empty(String::new(), source);
         next.base = base;
-        Ok(next)
+        next
     }
 
     /// One of which nothing is known yet.
@@ -562,7 +563,7 @@ fn read_pipe(
                     start.check_header().map_err(std::io::Error::other)?;
                     bytes = match start.source {
                         Source::Memory(bytes) => bytes,
-                        Source::File(..) => Vec::new(),
+                        _ => Vec::new(),
                     };
                 }
             }
