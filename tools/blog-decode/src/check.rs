@@ -249,7 +249,7 @@ impl Checked {
         let mut cursor = Cursor::new(stream);
         // Clock and ordinal of the last record; the first that is earlier than the one before.
         let (mut last, mut back) = ((0, 0), None);
-        let mut shown: Losses = [0; LOST_CAUSES];
+        let (mut shown, mut elsewhere): (Losses, u64) = ([0; LOST_CAUSES], 0);
         loop {
             cursor.advance(stream, one, true);
             match cursor.event(stream).map(|event| (event.clock, event.what)) {
@@ -271,11 +271,20 @@ impl Checked {
                         *n = n.saturating_add(count);
                     }
                 }
+                Some((
+                    _,
+                    What::Loss {
+                        cause: Cause::Elsewhere,
+                        count,
+                        ..
+                    },
+                )) => elsewhere = elsewhere.saturating_add(count),
                 Some(_) => {}
                 None => break,
             }
         }
         let n = cursor.counts;
+        let missing = n.missing.saturating_sub(elsewhere);
         let end = stream
             .runs()
             .map(|(_, run)| end_of(&run.last))
@@ -315,10 +324,9 @@ impl Checked {
         let Some(ring) = stream.ring() else {
             return;
         };
-        if still && (n.missing != 0 || end > counted) {
+        if still && (missing != 0 || end > counted) {
             let what = format!(
-                "{} records are missing, {} are later than its counts",
-                n.missing,
+                "{missing} records are missing, {} are later than its counts",
                 end.saturating_sub(counted)
             );
             self.add(Kind::Moved, place(), what);

@@ -237,8 +237,8 @@ impl Filter {
         self.since.is_some() || self.until.is_some()
     }
 
-    /// Whether something that was logged between two clocks may be wanted. Nothing was logged before
-    /// the boot, and nothing that a file knows of after the file was made.
+    /// Whether something that was logged between two clocks may be wanted. That was not before the
+    /// boot, and not after the file was made.
     pub fn wants_span(&self, (from, until): (u64, u64), boot: &Boot) -> bool {
         let last = || {
             let taken = boot.calibration.taken().map_or(until, |pair| pair.clock);

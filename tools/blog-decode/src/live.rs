@@ -314,6 +314,9 @@ impl<'w> Live<'w> {
             return None;
         }
         let mut of = RingPages::new(id);
+        if self.files[i].stream {
+            of.before = ring.as_ref().map_or(0, |ring| ring.records);
+        }
         of.ring = ring;
         let stream = Stream::new(component.into(), i, of.into(), self.files[i].cleared(id.0));
         let slot = Slot {

@@ -402,7 +402,7 @@ pub fn collect(
     let result = decoder.run(|entry| {
         // That a ring has overwritten its oldest records is no news.
         if let Content::Loss {
-            cause: Cause::Overwritten,
+            cause: Cause::Overwritten | Cause::Elsewhere,
             ..
         } = entry.content
         {

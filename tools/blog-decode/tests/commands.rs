@@ -224,9 +224,28 @@ fn losses(rig: &Rig) {
     let mut lag = Page::new(1, 3, 20 * S, 502);
     lag.lost(20 * S, 4, 500);
     lag.record(20 * S, 1, (&20u32, &1u64));
-    let mut b = begin();
-    b.ring(&ring(0)).page(&ring(0), &early).page(&ring(0), &lag);
-    rig.write("lag", as_stream(b.bytes));
+    let stream = |name: &str, records, pages: &[&Page]| {
+        let mut b = begin();
+        b.ring(&ring(records));
+        for page in pages {
+            b.page(&ring(0), page);
+        }
+        rig.write(name, as_stream(b.bytes));
+    };
+    stream("lag", 0, &[&early, &lag]);
+    // The files of a recording, of which the second one lacks two records at its start.
+    stream("part0", 0, &[&early]);
+    stream("part1", 2, &[&page(2, 2, &[11, 12])]);
+    stream("part2", 4, &[&page(3, 6, &[20, 21])]);
+}
+
+/// Times that are shown without their last digits.
+fn digits(rig: &Rig) -> Vec<u8> {
+    one_ring(&mut rig.disk(&CLOCK), "fio", |p| {
+        for ns in [1_500, 2_500, 3_500] {
+            p.record(S + ns, 4, ());
+        }
+    })
 }
 
 /// A snapshot after 60 s of a boot that began at a time of the wall clock, in s since 1970: a record of
@@ -505,6 +524,7 @@ fn files(rig: &Rig) {
     boots(rig);
     answers(rig);
     losses(rig);
+    rig.write("digits", digits(rig));
     rig.write("gaps", gaps(rig));
     rig.write("stream", stream(rig));
     debugfs(rig);

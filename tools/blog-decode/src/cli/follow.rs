@@ -102,6 +102,7 @@ pub fn follow(args: &Follow) -> Result<u8, Failed> {
         told_late: None,
     };
     let written = run.all(&mut source, &mut out);
+    let shown = out.shown;
     // The reader has enough.
     let is_closed = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
     match written.and_then(|()| out.end()) {
@@ -109,7 +110,7 @@ pub fn follow(args: &Follow) -> Result<u8, Failed> {
         _ => {}
     }
     drop(out);
-    let mut status = run.end(&source);
+    let mut status = run.end(&source, shown);
     if filter.chooses() && run.sieve.shown == 0 {
         status = status.max(PARTIAL);
     }
@@ -279,7 +280,7 @@ impl Run<'_> {
             match event.what {
                 What::Record { .. } => self.records += 1,
                 What::Loss {
-                    cause: Cause::Overwritten | Cause::LeftOut,
+                    cause: Cause::Overwritten | Cause::Elsewhere | Cause::LeftOut,
                     ..
                 } => {}
                 What::Loss { cause, count, .. } => self.lost.add(cause, count),
@@ -307,8 +308,8 @@ impl Run<'_> {
         }
     }
 
-    /// Says what it was; the answer is the exit status.
-    fn end(&self, source: &Source<'_>) -> u8 {
+    /// Says what it was, and of how many records; the answer is the exit status.
+    fn end(&self, source: &Source<'_>, shown: u64) -> u8 {
         let mut status = source.status.max(self.sites.status);
         for file in &source.live.files {
             if file.damage.any() {
@@ -326,7 +327,7 @@ impl Run<'_> {
         }
         let mut text = format!(
             "{} of {} records shown in {:.1} s; ",
-            self.sieve.shown,
+            shown,
             self.records,
             self.start.elapsed().as_secs_f64()
         );

@@ -38,8 +38,11 @@ pub struct Out<'a> {
     printer: Printer<'a>,
     window: Window,
     ends: Ends,
-    /// The last entries, if only these are printed, or the last one first.
-    kept: VecDeque<Line>,
+    /// The last entries, if only these are printed, or the last one first; with `true` those that
+    /// match.
+    kept: VecDeque<(bool, Line)>,
+    /// Records that match, of those that were given to it and not dropped as older than the last.
+    pub shown: u64,
 }
 
 /// Which entries are printed of all that there are, and in which order.
@@ -92,6 +95,7 @@ impl<'a> Out<'a> {
             window: Window::new(context, separator),
             ends,
             kept: VecDeque::new(),
+            shown: 0,
         }
     }
 
@@ -101,6 +105,7 @@ impl<'a> Out<'a> {
             self.keep(entry);
             return Ok(());
         }
+        self.shown += u64::from(entry.is_match);
         self.window
             .entry(entry, &mut self.printer, &mut self.buffer);
         if self.buffer.len() >= BUFFER {
@@ -129,13 +134,15 @@ impl<'a> Out<'a> {
 
     fn keep(&mut self, entry: &Entry<'_>) {
         let max = self.ends.last.unwrap_or(usize::MAX);
-        let mut line = match self.kept.len() >= max {
+        let (was_match, mut line) = match self.kept.len() >= max {
             true => self.kept.pop_front().unwrap_or_default(),
-            false => Line::default(),
+            false => (false, Line::default()),
         };
+        self.shown -= u64::from(was_match);
         self.printer.keep(entry, &mut line);
         if max != 0 {
-            self.kept.push_back(line);
+            self.shown += u64::from(entry.is_match);
+            self.kept.push_back((entry.is_match, line));
         }
     }
 
@@ -163,7 +170,7 @@ impl<'a> Out<'a> {
     /// Prints the last entries so far, and all that come from now on.
     pub fn release(&mut self) -> io::Result<()> {
         self.ends.last = None;
-        while let Some(line) = self.kept.pop_front() {
+        while let Some((_, line)) = self.kept.pop_front() {
             self.printer.put(&line, &mut self.buffer);
             if self.buffer.len() >= BUFFER {
                 self.write()?;

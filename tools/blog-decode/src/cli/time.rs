@@ -26,6 +26,49 @@ pub enum When {
     Day(i64, Time, bool),
 }
 
+/// A time as it was named, and how exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    when: When,
+    /// In ns.
+    unit: i128,
+}
+
+impl Limit {
+    /// Reads a TIME of `--since` and `--until`.
+    pub fn parse(s: &str) -> Result<Self, String> {
+        let digits = s.split_once('.').map_or(0, |(_, rest)| {
+            let digits = rest.bytes().take_while(u8::is_ascii_digit);
+            digits.count().clamp(0, 9) as u32
+        });
+        Ok(Self {
+            when: parse_time(s)?,
+            unit: 10i128.pow(9 - digits.max(SHOWN)),
+        })
+    }
+
+    /// What it is for a snapshot that was taken at this time, in ns since 1970, as the first or the last
+    /// time that is wanted (`is_end`). A time that was shown without its last digits is wanted, too:
+    /// those that count back from the end are later than they say, others earlier.
+    pub fn resolve(self, taken: i128, is_end: bool) -> Result<Instant, String> {
+        let rest = self.unit - 1;
+        Ok(match (self.when.resolve(taken, is_end)?, is_end) {
+            (Instant::Boot(ns), true) => Instant::Boot(ns + rest),
+            (Instant::Real(ns), true) => Instant::Real(ns + rest),
+            (Instant::BeforeEnd(ns), false) => Instant::BeforeEnd(ns + rest),
+            (at, _) => at,
+        })
+    }
+
+    /// Whether it takes a log to know which time it is.
+    pub fn needs_log(&self) -> bool {
+        !matches!(self.when, When::At(Instant::Boot(_) | Instant::Real(_)))
+    }
+}
+
+/// As many digits of a second are shown.
+const SHOWN: u32 = 6;
+
 impl When {
     /// Which time that is for a snapshot that was taken at this one, in ns since 1970. `is_end`: of two
     /// that it may be, it is the later one.
@@ -82,14 +125,15 @@ fn parse_seconds(s: &str) -> Option<i128> {
     Some(whole.parse::<i128>().ok()? * 1_000_000_000 + nanos.parse::<i128>().ok()?)
 }
 
-/// Reads a TIME of `--since` and `--until`.
-pub fn parse_time(s: &str) -> Result<When, String> {
+/// Reads a TIME.
+fn parse_time(s: &str) -> Result<When, String> {
     let s = &lower(s)?;
     let at = if s == "now" {
         Some(Instant::BeforeEnd(0))
-    } else if let Some(rest) = s.strip_prefix('-') {
+    } else if let Some(rest) = s.strip_prefix(['-', '+']) {
         let ns = parse_seconds(rest).or_else(|| parse_span(rest));
-        ns.map(Instant::BeforeEnd)
+        let sign = if s.starts_with('+') { -1 } else { 1 };
+        ns.map(|ns| Instant::BeforeEnd(sign * ns))
     } else if let Some(span) = s.strip_suffix("ago") {
         parse_span(span.trim_end()).map(Instant::BeforeEnd)
     } else if let Some(rest) = s.strip_prefix('@') {
@@ -142,11 +186,16 @@ fn parse_day(s: &str) -> Option<When> {
     Some(When::Day(days, time.parse().ok()?, is_utc))
 }
 
+/// Days of the week.
+const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 /// What journalctl prints after times of UTC.
 const UTC: &str = " utc";
 
-/// `2026-11-21`, with or without `T10:13`, seconds, a fraction, and an offset.
+/// `2026-11-21`, with or without `T10:13`, seconds, a fraction, and an offset; and with the day of the
+/// week in front, as systemd prints it.
 fn parse_date(s: &str) -> Option<When> {
+    let (day, rest) = s.split_once(' ').unwrap_or(("", s));
+    let s = if DAYS.contains(&day) { rest } else { s };
     let zoned = s.strip_suffix(UTC).map(|date| format!("{date}[UTC]"));
     let pieces = Pieces::parse(zoned.as_deref().unwrap_or(s)).ok()?;
     let date = pieces.date().to_datetime(pieces.time().unwrap_or_default());
@@ -172,6 +221,8 @@ mod tests {
         assert_eq!(at("-1h30m"), Ok(Instant::BeforeEnd(5400 * s)));
         assert_eq!(at("-1d"), Ok(Instant::BeforeEnd(86_400 * s)));
         assert_eq!(at("-10ms"), Ok(Instant::BeforeEnd(s / 100)));
+        assert_eq!(at("+5m"), Ok(Instant::BeforeEnd(-300 * s)));
+        assert_eq!(at("+1.5"), Ok(Instant::BeforeEnd(-s - s / 2)));
         assert_eq!(at("now"), Ok(Instant::BeforeEnd(0)));
         assert_eq!(at("5 min ago"), Ok(Instant::BeforeEnd(300 * s)));
         assert_eq!(at("2 hours 1 minute ago"), Ok(Instant::BeforeEnd(7260 * s)));
@@ -190,6 +241,7 @@ mod tests {
         let t = Ok(Instant::Real(1_795_255_989 * s + s / 4));
         assert_eq!(at("2026-11-21T10:13:09.25Z"), t);
         assert_eq!(at("2026-11-21 12:13:09.25+02:00"), t);
+        assert_eq!(at("Sat 2026-11-21 10:13:09.25 UTC"), t);
         assert_eq!(at("2026-11-21 05:43:09.25-04:30"), t);
         let time = |h, m| Time::constant(h, m, 0, 0);
         for (text, days, of_day, is_utc) in [
@@ -218,6 +270,9 @@ mod tests {
             "2026-11-21T25:00",
             "--1",
             "--5m",
+            "+",
+            "+-5m",
+            "x 2026-11-21",
             "-5x",
             "ago",
             "5 ago",
@@ -233,6 +288,32 @@ mod tests {
         ] {
             assert!(parse_time(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_time_that_is_shown_is_between_itself_as_a_limit() {
+        let limit = |s, is_end| Limit::parse(s).unwrap().resolve(0, is_end);
+        for (shown, ns) in [
+            ("12.345678", 12_345_678_999),
+            ("12.345678901", 12_345_678_901),
+            ("12", 12_000_000_999),
+        ] {
+            assert_eq!(limit(shown, true), Ok(Instant::Boot(ns)));
+        }
+        assert_eq!(limit("12.345678", false), Ok(Instant::Boot(12_345_678_000)));
+        let day = 86_400_000_000_000;
+        for (shown, ns) in [
+            ("1970-01-02T00:00:00.000001Z", day + 1_999),
+            ("1970-01-02T02:00:00.000001+02:00", day + 1_999),
+            ("1970-01-02T00:00:00.000000001Z", day + 1),
+            ("@86400.000001", day + 1_999),
+        ] {
+            assert_eq!(limit(shown, true), Ok(Instant::Real(ns)), "{shown}");
+        }
+        // So long before the end, of which the last digits are not shown.
+        let ago = |ns| Ok(Instant::BeforeEnd(ns));
+        assert_eq!(limit("-1.000002", false), ago(1_000_002_999));
+        assert_eq!(limit("-1.000002", true), ago(1_000_002_000));
     }
 
     /// In 2026, clocks in Berlin are put forward on 29 March at 1:00 UTC, and back on 25 October.

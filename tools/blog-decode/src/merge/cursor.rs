@@ -53,10 +53,8 @@ pub(crate) struct Cursor {
     expected: u64,
     /// Whether a gap between pages, or before the first, was met.
     has_gap: bool,
-    /// Losses, by cause, that records reported which are in no page any more, and between which
-    /// clocks. They come with the first gap.
-    forgotten: Vec<(u8, u64)>,
-    forgotten_in: Span,
+    /// Losses that come before the next page, the last one first.
+    due: Vec<Current>,
     /// Losses that no record reports: 0 is what is missing at the end, then by cause.
     untold: usize,
     /// What the ring's last task record says, or who it belongs to.
@@ -86,8 +84,7 @@ impl Cursor {
             walk: None,
             expected: stream.from,
             has_gap: false,
-            forgotten: Vec::new(),
-            forgotten_in: (0, 0),
+            due: Vec::new(),
             untold: 0,
             writer: stream.writer(),
             had: 0,
@@ -122,7 +119,7 @@ impl Cursor {
                         Cause::Told(LAG) => &mut self.counts.lagged,
                         Cause::Told(_) => return,
                         Cause::Overwritten => &mut self.counts.overwritten,
-                        Cause::Missing => &mut self.counts.missing,
+                        Cause::Missing | Cause::Elsewhere => &mut self.counts.missing,
                         Cause::Damaged => &mut self.counts.damaged,
                         Cause::LeftOut => &mut self.counts.left_out,
                     };
@@ -186,8 +183,8 @@ impl Cursor {
 
     fn find_next(&mut self, stream: &Stream, files: &[Snapshot], ended: bool) -> Option<Current> {
         loop {
-            if let Some((cause, count)) = self.forgotten.pop() {
-                return loss(self.clock, Cause::Told(cause), count, self.forgotten_in);
+            if let Some(loss) = self.due.pop() {
+                return Some(loss);
             }
             let found = match &mut self.walk {
                 Some(walk) => match walk.next(&self.page) {
@@ -262,7 +259,10 @@ impl Cursor {
                         }
                     }
                 },
-                None if stream.run(self.place.run).is_some() => self.open_page(stream, files),
+                None if stream.run(self.place.run).is_some() => {
+                    self.open_page(stream, files);
+                    continue;
+                }
                 None if ended => return self.at_end(stream, files),
                 None => return None,
             };
@@ -272,9 +272,11 @@ impl Cursor {
         }
     }
 
-    /// Goes to the next page; the answer is what lies between it and the one before.
-    fn open_page(&mut self, stream: &Stream, files: &[Snapshot]) -> Option<Current> {
-        let (file, page) = self.place.next(stream, files, Some(&mut self.page))?;
+    /// Goes to the next page. What lies between it and the one before is due.
+    fn open_page(&mut self, stream: &Stream, files: &[Snapshot]) {
+        let Some((file, page)) = self.place.next(stream, files, Some(&mut self.page)) else {
+            return;
+        };
         let before = self.before.replace(page);
         let is_same_page = before.is_some_and(|b| seq(&b) == seq(&page));
         (self.file, self.version) = (file, files[file].version);
@@ -289,28 +291,42 @@ impl Cursor {
             // A page of a shared ring names the writer at its start.
             self.writer = stream.writer();
         }
+        let mut elsewhere = match gap {
+            0 => 0,
+            _ => {
+                let of_others = stream.before(file).filter(|n| *n <= page.first);
+                of_others.map_or(0, |n| n.saturating_sub(self.expected))
+            }
+        };
         self.expected = end_of(&page);
         self.lag = lag_at(walk, &self.page).min(gap);
         gap -= self.lag;
+        elsewhere = elsewhere.min(gap);
+        gap -= elsewhere;
         self.walk = Some(walk);
         if page.base < stream.cleared && before.is_none() {
             // All earlier records are cleared, and the losses that they reported.
             self.has_gap = true;
-            self.counts.overwritten = self.counts.overwritten.saturating_add(gap);
-            return None;
+            let gone = gap.saturating_add(elsewhere);
+            self.counts.overwritten = self.counts.overwritten.saturating_add(gone);
+            return;
         }
-        if gap > 0 && !self.has_gap {
+        if gap + elsewhere > 0 && !self.has_gap {
             self.has_gap = true;
             let (forgotten, until) = Self::forgotten_losses(stream, files);
-            self.forgotten = forgotten;
-            self.forgotten_in = (self.after, until.max(page.base));
+            let span = (self.after, until.max(page.base));
+            let lost = |(cause, count)| loss(page.base, Cause::Told(cause), count, span);
+            self.due.extend(forgotten.into_iter().filter_map(lost));
         }
-        let cause = if before.is_none() {
+        let cause = if before.is_none() && elsewhere == 0 {
             Self::cause_at_start(stream, files)
         } else {
             Cause::Missing
         };
-        loss(page.base, cause, gap, (self.after, page.base))
+        let span = (self.after, page.base);
+        self.due.extend(loss(page.base, cause, gap, span));
+        self.due
+            .extend(loss(page.base, Cause::Elsewhere, elsewhere, span));
     }
 
     /// Between which clocks that is which has no record after it so far: up to the next record, if
@@ -327,8 +343,8 @@ impl Cursor {
         (self.after, until.max(self.after))
     }
 
-    /// The losses that the ring has reported, minus those that its pages still report, by cause; and
-    /// the clock after the last gap, in which some of them may be.
+    /// The losses that the ring has reported, minus those that its pages still report, by cause;
+    /// and the clock after the last gap, in which some of them may be.
     fn forgotten_losses(stream: &Stream, files: &[Snapshot]) -> (Vec<(u8, u64)>, u64) {
         let mut told = stream.ring().map_or([0; LOST_CAUSES], RingInfo::told);
         if told.iter().all(|n| *n == 0) {

@@ -57,6 +57,8 @@ pub struct Stream {
     pub since: u64,
     /// Names that its owner has had, each up to a clock, where files differ in it.
     names: Vec<(u64, [u8; COMM_LEN])>,
+    /// Files of a stream that had records before, and how many: those are in other files.
+    before: Vec<(usize, u64)>,
     /// What is older than this clock has been cleared before any of its files was made.
     cleared: u64,
 }
@@ -64,6 +66,7 @@ pub struct Stream {
 impl Stream {
     /// A ring of one file, in which what is older than `cleared` has been cleared.
     pub(crate) fn new(component: Arc<str>, file: usize, of: Arc<RingPages>, cleared: u64) -> Self {
+        let of_before = of.before;
         Self {
             component,
             id: of.id.1,
@@ -73,6 +76,10 @@ impl Stream {
             from: 0,
             since: 0,
             names: Vec::new(),
+            before: (of_before > 0)
+                .then_some((file, of_before))
+                .into_iter()
+                .collect(),
             cleared,
         }
     }
@@ -141,6 +148,12 @@ impl Stream {
             tgid: ring.tgid,
             comm: ring.comm,
         })
+    }
+
+    /// How many records the stream had before this file of it.
+    fn before(&self, file: usize) -> Option<u64> {
+        let found = self.before.iter().find(|(of, _)| *of == file);
+        found.map(|(_, records)| *records)
     }
 
     /// When its task ended, if it has.
@@ -287,6 +300,8 @@ pub enum Cause {
     /// Their pages are not in the file: the writer took them back during the copy, or the file is
     /// damaged.
     Missing,
+    /// The stream that the file is of had them before the file began.
+    Elsewhere,
     /// Their page is in the file, but is damaged.
     Damaged,
     /// They weren't chosen for the reader that made the file.
@@ -300,6 +315,7 @@ impl Cause {
             Self::Told(cause) => cause_name(cause),
             Self::Overwritten => "overwritten",
             Self::Missing => "missing",
+            Self::Elsewhere => "elsewhere",
             Self::Damaged => "damaged",
             Self::LeftOut => "left_out",
         }
@@ -354,7 +370,7 @@ pub struct Counts {
     pub decoded: u64,
     /// Overwritten before the snapshot.
     pub overwritten: u64,
-    /// See [`Cause::Missing`].
+    /// See [`Cause::Missing`], and [`Cause::Elsewhere`].
     pub missing: u64,
     /// See [`Cause::Damaged`].
     pub damaged: u64,

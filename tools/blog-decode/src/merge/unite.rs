@@ -135,6 +135,9 @@ impl Stream {
     /// Takes in what another file has of the ring.
     fn unite(&mut self, i: usize, ring: &Arc<RingPages>, taken: impl Fn(usize) -> Option<u64>) {
         self.rename(i, ring, &taken);
+        if ring.before > 0 {
+            self.before.push((i, ring.before));
+        }
         let runs = self.runs_mut();
         runs.extend(ring.runs.iter().map(|run| (i, *run)));
         // The latest, not the largest: `clear` makes counts smaller.

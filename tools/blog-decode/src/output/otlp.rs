@@ -100,7 +100,7 @@ impl Work for Maker {
 
     fn entry(&mut self, _: usize, entry: &Entry<'_>, made: &mut Records) {
         let real = i64::try_from(entry.boot.calibration.real(entry.clock));
-        let Some(time) = real.ok().filter(|ns| *ns >= 0) else {
+        let Some(time) = real.ok().filter(|ns| *ns > 0) else {
             // 0 would be a time that isn't known.
             made.left_out += 1;
             return;

@@ -345,6 +345,10 @@ pub fn loss(cause: Cause, count: u64, out: &mut Vec<u8>) {
             out,
             format_args!("{count} {records} missing here (not in the snapshot)"),
         ),
+        Cause::Elsewhere => put(
+            out,
+            format_args!("{count} older {records} are in files before this one"),
+        ),
         Cause::Damaged => put(out, format_args!("{count} {records} damaged here")),
         Cause::LeftOut => put(out, format_args!("{count} {records} left out here")),
     }

@@ -85,6 +85,8 @@ pub struct RingPages {
     pub id: (u32, u32),
     /// How often the ring has counted anew before, as far as other files tell.
     pub epoch: u32,
+    /// Of the capture of a stream: records that the stream had before this file.
+    pub before: u64,
     /// Pages in the order of the file.
     pub runs: Vec<Run>,
 }
@@ -96,6 +98,7 @@ impl RingPages {
             ring: None,
             id,
             epoch: 0,
+            before: 0,
             runs: Vec::new(),
         }
     }

@@ -346,7 +346,12 @@ impl<'a> Scan<'a> {
             self.rings.remove(&id);
             self.ring_mut(id).epoch = epoch;
         }
-        self.ring_mut(id).ring = Some(new);
+        let is_stream = self.file.stream;
+        let ring = self.ring_mut(id);
+        if is_stream && ring.ring.is_none() && ring.runs.is_empty() {
+            ring.before = new.records;
+        }
+        ring.ring = Some(new);
     }
 
     /// The current owner of the ring with this id.

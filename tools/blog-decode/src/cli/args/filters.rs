@@ -7,9 +7,9 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::{
     boot::BootPattern,
-    cli::time::{parse_time, When},
+    cli::time::Limit,
     expr::Expr,
-    filter::{parse_range, parse_regex, Filter, Instant, SitePattern},
+    filter::{parse_range, parse_regex, Filter, SitePattern},
     output::level_named,
     wire::record::{Context, Level},
 };
@@ -49,12 +49,12 @@ pub struct Filters {
     context: Vec<Context>,
 
     /// Only from this time on
-    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
-    since: Option<When>,
+    #[arg(long, value_name = "TIME", value_parser = Limit::parse, allow_hyphen_values = true)]
+    since: Option<Limit>,
 
     /// Only up to this time
-    #[arg(long, value_name = "TIME", value_parser = parse_time, allow_hyphen_values = true)]
-    until: Option<When>,
+    #[arg(long, value_name = "TIME", value_parser = Limit::parse, allow_hyphen_values = true)]
+    until: Option<Limit>,
 
     /// Only this boot of each machine: 0 is the last one (so is -b alone), -1 the one before, or
     /// the start of a boot's id
@@ -135,7 +135,7 @@ impl Filters {
 
     /// Sets the times of a filter, for what was taken at this time, in ns since 1970.
     pub fn set_times(&self, filter: &mut Filter, taken: i128) -> Result<(), String> {
-        let at = |when: Option<When>, is_end| when.map(|w| w.resolve(taken, is_end)).transpose();
+        let at = |when: Option<Limit>, is_end| when.map(|w| w.resolve(taken, is_end)).transpose();
         filter.since = at(self.since, false).map_err(|e| format!("--since: {e}"))?;
         filter.until = at(self.until, true).map_err(|e| format!("--until: {e}"))?;
         Ok(())
@@ -148,11 +148,8 @@ impl Filters {
 
     /// Whether it takes a log to know the times, or that one is before the other.
     pub fn needs_log(&self) -> bool {
-        let at = |when: &Option<When>| {
-            matches!(when, Some(When::At(Instant::Boot(_) | Instant::Real(_))))
-        };
         let all = [self.since, self.until];
-        all.iter().all(Option::is_some) || all.iter().any(|w| w.is_some() && !at(w))
+        all.iter().all(Option::is_some) || all.iter().flatten().any(Limit::needs_log)
     }
 }
 

@@ -66,7 +66,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Whether a reader sees the lines that stand for losses: those of tables, and of templates, may
+    /// Whether a reader sees the lines that stand for losses: in tables and by templates, they may
     /// look like any other.
     pub fn has_losses(&self) -> bool {
         !self.csv && self.format.is_none()
