@@ -213,7 +213,11 @@ impl Missing {
         self.add_named(cause.name(), count);
     }
 
-    fn add_named(&mut self, cause: &'static str, count: u64) {
+    /// Adds some of a cause by its name.
+    pub fn add_named(&mut self, cause: &'static str, count: u64) {
+        if count == 0 {
+            return;
+        }
         let sum = self.0.entry(cause).or_default();
         *sum = sum.saturating_add(count);
     }
@@ -224,6 +228,14 @@ impl Missing {
             .0
             .iter()
             .for_each(|(cause, n)| self.add_named(cause, *n));
+    }
+
+    /// Takes what another has more of.
+    pub fn max(&mut self, other: Self) {
+        for (cause, count) in other.0 {
+            let known = self.0.entry(cause).or_default();
+            *known = count.max(*known);
+        }
     }
 
     /// Whether there is none.
@@ -284,6 +296,8 @@ pub struct Sieve<'a> {
     pub(crate) filter: &'a Filter,
     /// Whether the filter lets pass all records.
     has_all: bool,
+    /// Whether it refuses what can't be decoded, wanted or not.
+    needs_table: bool,
     message: Vec<u8>,
     slots: Vec<Slot>,
     /// What could not be decoded so far.
@@ -302,6 +316,7 @@ impl<'a> Sieve<'a> {
         Self {
             filter,
             has_all: !filter.is_by_record(),
+            needs_table: filter.needs_table(),
             message: Vec::new(),
             slots: Vec::new(),
             undecoded: Undecoded::default(),
@@ -357,6 +372,10 @@ impl<'a> Sieve<'a> {
             } => {
                 let found = map.find(id);
                 if !self.has_all && !self.filter.wants_site(id, found.as_ref()) {
+                    if self.needs_table && found.as_ref().is_none_or(|f| f.site.is_none()) {
+                        let why = found.as_ref().map_or(Raw::NoImage, |_| Raw::NoTable);
+                        self.undecoded.count(why, event.file, found.as_ref());
+                    }
                     return Ok(());
                 }
                 let raw = cut(found.as_ref(), version, payload, &mut self.slots);
@@ -374,7 +393,11 @@ impl<'a> Sieve<'a> {
                     message,
                 };
                 let is_match = self.has_all || self.filter.wants_values(&subject(&[]), false);
+                let unknown = raw.filter(|_| self.needs_table);
                 if !is_match && !self.filter.with_context {
+                    if let Some(raw) = unknown {
+                        self.undecoded.count(raw, event.file, found.as_ref());
+                    }
                     return Ok(());
                 }
                 print(found.as_ref(), id, payload, slots, raw, &mut self.message);
@@ -382,11 +405,12 @@ impl<'a> Sieve<'a> {
                     || is_match
                         && self.filter.wants_message(&self.message)
                         && self.filter.wants_values(&subject(&self.message), true);
-                if !is_match && !self.filter.with_context {
-                    return Ok(());
-                }
-                if let Some(raw) = raw {
+                let is_shown = is_match || self.filter.with_context;
+                if let Some(raw) = if is_shown { raw } else { unknown } {
                     self.undecoded.count(raw, event.file, found.as_ref());
+                }
+                if !is_shown {
+                    return Ok(());
                 }
                 self.shown += u64::from(is_match);
                 let site = found.as_ref().and_then(|f| f.site);

@@ -76,6 +76,21 @@ pub enum Field {
 }
 
 impl Field {
+    /// Whether a call site has it, so that it takes a side table to know it.
+    fn is_of_site(self) -> bool {
+        matches!(
+            self,
+            Self::Level
+                | Self::Module
+                | Self::Function
+                | Self::Class
+                | Self::File
+                | Self::Line
+                | Self::Format
+                | Self::Message
+        )
+    }
+
     /// Whether its values are integers.
     pub fn is_number(self) -> bool {
         matches!(
@@ -164,6 +179,14 @@ fn text(s: &str) -> Val<'_> {
 }
 
 impl Selector {
+    /// Whether it takes a side table to know it.
+    pub fn needs_table(&self) -> bool {
+        match self {
+            Self::Field(field) => field.is_of_site(),
+            Self::Argument(_) => true,
+        }
+    }
+
     /// The field of this name; `None` if there is none, an error if it can't be one.
     pub fn parse(word: &str) -> Result<Option<Self>, Error> {
         if let Some(path) = word.strip_prefix("arg.") {

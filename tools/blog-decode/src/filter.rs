@@ -361,6 +361,18 @@ impl Filter {
         self.cpus.is_empty() || self.cpus.iter().any(|(a, b)| (*a..=*b).contains(&n))
     }
 
+    /// Whether it takes a record's side table to know whether it is wanted.
+    pub fn needs_table(&self) -> bool {
+        let is_place = |site: &SitePattern| matches!(site, SitePattern::File(..));
+        let of_expr = || {
+            self.expr
+                .iter()
+                .flat_map(Expr::fields)
+                .any(Selector::needs_table)
+        };
+        self.grep.is_some() || self.sites.iter().any(is_place) || of_expr()
+    }
+
     /// By its call site. A record of which the site isn't known passes the level.
     pub fn wants_site(&self, id: u32, found: Option<&Found<'_>>) -> bool {
         let level = found.and_then(|f| f.site).map(|s| s.level);

@@ -29,6 +29,9 @@ pub struct Gap {
     order: Reverse<u64>,
     /// Thread and process id.
     pub pid: (i32, i32),
+    /// The boot, and when it ended, on the axis of all entries.
+    boot: usize,
+    end: i128,
     /// Its name, NUL padded.
     pub comm: [u8; crate::wire::file::COMM_LEN],
     /// The numbers of the records before and after, among all entries.
@@ -76,7 +79,7 @@ impl Gaps {
                     self.record(entry, boot, &task);
                 }
             }
-            Content::Loss { .. } => self.lost(entry, boot),
+            Content::Loss { span, .. } => self.lost(entry, boot, span.0),
             Content::Line { .. } => {}
         }
         self.seen += 1;
@@ -102,6 +105,8 @@ impl Gaps {
                 length,
                 order: Reverse(self.seen),
                 pid: (task.pid, task.tgid),
+                boot,
+                end: now,
                 comm: task.comm,
                 records: [before, self.seen],
             }));
@@ -112,10 +117,13 @@ impl Gaps {
     }
 
     /// Forgets when those were heard of last whose records may be lost here.
-    fn lost(&mut self, entry: &Entry<'_>, boot: usize) {
-        let stream = entry.stream;
+    fn lost(&mut self, entry: &Entry<'_>, boot: usize, from: u64) {
+        let (stream, from) = (entry.stream, entry.boot.axis(from));
         match entry.writer.task {
             Some(task) => {
+                // Another ring of the thread may have had a record meanwhile.
+                let is_it = |gap: &Gap| (gap.boot, gap.pid.0) == (boot, task.pid) && gap.end > from;
+                self.largest.retain(|Reverse(gap)| !is_it(gap));
                 if let Some(last) = self.threads.get_mut(&(boot, task.pid)) {
                     last.time = None;
                 }

@@ -9,7 +9,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{hash_map::Entry as Slot, BTreeMap, BinaryHeap, HashMap},
+    collections::{hash_map::Entry as Slot, BTreeMap, BinaryHeap, HashMap, VecDeque},
     mem,
     sync::Arc,
 };
@@ -98,8 +98,8 @@ type RingKey = (usize, Arc<str>, u32);
 
 /// What an entry is to a kind of spans.
 pub enum Seen {
-    /// Records of a ring were lost.
-    Lost(RingKey),
+    /// Records of a ring were lost, between these times.
+    Lost(RingKey, i128, i128),
     /// A record matches a pattern but lacks a key.
     Keyless,
     /// A record starts a span, or ends one, or both.
@@ -129,7 +129,10 @@ impl Pair {
         let ring = || (boot, entry.stream.component.clone(), entry.stream.id);
         let record = match &entry.content {
             Content::Record(record) => record,
-            Content::Loss { .. } => return Some(Seen::Lost(ring())),
+            Content::Loss { span, .. } => {
+                let [from, until] = [span.0, span.1].map(|clock| entry.boot.axis(clock));
+                return Some(Seen::Lost(ring(), from, until));
+            }
             Content::Line { .. } => return None,
         };
         let is_start = matches_glob(record.message, &self.start);
@@ -185,9 +188,15 @@ pub struct Spans<L> {
     open: HashMap<(usize, Vec<u8>), Open<L>>,
     /// How many were added.
     number: u64,
-    /// The number of the last loss of a boot, and of a ring.
-    lost: HashMap<usize, u64>,
+    /// The number of the last loss of a boot, and until when one was; and the number of a ring's.
+    lost: HashMap<usize, (u64, i128)>,
     lost_of: HashMap<RingKey, u64>,
+    /// Halves without the other one that no loss explains so far: by boot, until when it may have
+    /// been lost, and whether it is a start. A loss comes at its end, but explains what is later than
+    /// its beginning.
+    unexplained: HashMap<usize, VecDeque<(i128, bool)>>,
+    /// Ends of spans that have started in a ring, which has not been heard of since.
+    over: HashMap<RingKey, VecDeque<i128>>,
     unpaired: Unpaired,
     /// How many were found.
     spans: u64,
@@ -202,6 +211,8 @@ impl<L> Spans<L> {
             number: 0,
             lost: HashMap::new(),
             lost_of: HashMap::new(),
+            unexplained: HashMap::new(),
+            over: HashMap::new(),
             unpaired: Unpaired::default(),
             spans: 0,
         }
@@ -221,9 +232,8 @@ impl<L> Spans<L> {
     pub fn add(&mut self, seen: Seen, keep: impl FnOnce() -> L) -> Option<Span<L>> {
         self.number += 1;
         let half = match seen {
-            Seen::Lost(ring) => {
-                self.lost.insert(ring.0, self.number);
-                self.lost_of.insert(ring, self.number);
+            Seen::Lost(ring, from, until) => {
+                self.lost(ring, from, until);
                 return None;
             }
             Seen::Keyless => {
@@ -232,12 +242,48 @@ impl<L> Spans<L> {
             }
             Seen::Half(half) => half,
         };
+        if let Some(ends) = self.over.get_mut(&half.ring) {
+            // What its ring loses from now on is later than these.
+            ends.retain(|end| *end > half.now);
+            if ends.is_empty() {
+                self.over.remove(&half.ring);
+            }
+        }
         let ended = half.is_end.then(|| self.end(&half)).flatten();
         if half.is_start {
             let (number, line) = (self.number, keep());
             self.start(Open { half, number, line });
         }
         ended
+    }
+
+    fn lost(&mut self, ring: RingKey, from: i128, until: i128) {
+        let (number, latest) = self.lost.entry(ring.0).or_insert((0, until));
+        (*number, *latest) = (self.number, until.max(*latest));
+        let halves = self.unexplained.entry(ring.0).or_default();
+        while let Some(&(_, is_start)) = halves.back().filter(|(time, _)| *time > from) {
+            halves.pop_back();
+            match is_start {
+                true => self.unpaired.starts_before_loss += 1,
+                false => self.unpaired.ends_after_loss += 1,
+            }
+        }
+        if let Some(ends) = self.over.get_mut(&ring) {
+            let all = ends.len();
+            ends.retain(|end| *end <= from);
+            self.unpaired.over_loss += (all - ends.len()) as u64;
+        }
+        self.lost_of.insert(ring, self.number);
+    }
+
+    /// Notes a half without the other one, which may have been lost until then.
+    fn unexplained(&mut self, boot: usize, until: i128, is_start: bool) {
+        let halves = self.unexplained.entry(boot).or_default();
+        if halves.len() >= MAX_OPEN {
+            // No loss is expected to go back so far.
+            halves.pop_front();
+        }
+        halves.push_back((until, is_start));
     }
 
     fn end(&mut self, end: &Half) -> Option<Span<L>> {
@@ -247,11 +293,14 @@ impl<L> Spans<L> {
             threads.is_some_and(|(start, other)| start.is_over(other, end.clock))
         };
         if let Some((_, open)) = found.take_if(|(_, open)| is_over(&open.half)) {
-            self.unfinished(boot, open.number);
+            self.unfinished(boot, &open, Some(end.now));
         }
         let Some(((_, key), Open { half, number, line })) = found else {
             self.unpaired.ends += 1;
-            self.unpaired.ends_after_loss += u64::from(self.lost.contains_key(&boot));
+            match self.lost.contains_key(&boot) {
+                true => self.unpaired.ends_after_loss += 1,
+                false => self.unexplained(boot, end.now, false),
+            }
             return None;
         };
         let Ok(length) = u64::try_from(end.now - half.now) else {
@@ -259,7 +308,14 @@ impl<L> Spans<L> {
             return None;
         };
         let has_lost = |ring| self.lost_of.get(ring).is_some_and(|lost| *lost > number);
-        self.unpaired.over_loss += u64::from(has_lost(&half.ring) || has_lost(&end.ring));
+        if has_lost(&half.ring) || has_lost(&end.ring) {
+            self.unpaired.over_loss += 1;
+        } else if half.ring != end.ring {
+            self.over
+                .entry(half.ring.clone())
+                .or_default()
+                .push_back(end.now);
+        }
         self.spans += 1;
         Some(Span {
             length,
@@ -275,8 +331,9 @@ impl<L> Spans<L> {
         let boot = key.0;
         match self.open.entry(key) {
             Slot::Occupied(mut known) => {
+                let until = open.half.now;
                 let old = known.insert(open);
-                self.unfinished(boot, old.number);
+                self.unfinished(boot, &old, Some(until));
             }
             Slot::Vacant(_) if is_full => self.unpaired.dropped += 1,
             Slot::Vacant(new) => {
@@ -285,11 +342,16 @@ impl<L> Spans<L> {
         }
     }
 
-    /// Counts a start of that number that has no end.
-    fn unfinished(&mut self, boot: usize, start: u64) {
+    /// Counts a start that has no end until then, or at all.
+    fn unfinished(&mut self, boot: usize, start: &Open<L>, until: Option<i128>) {
         self.unpaired.starts += 1;
-        let lost = self.lost.get(&boot);
-        self.unpaired.starts_before_loss += u64::from(lost.is_some_and(|lost| *lost > start));
+        let is_before =
+            |(number, latest): &(u64, i128)| *number > start.number || *latest > start.half.now;
+        match (self.lost.get(&boot).is_some_and(is_before), until) {
+            (true, _) => self.unpaired.starts_before_loss += 1,
+            (false, Some(until)) => self.unexplained(boot, until, true),
+            (false, None) => {}
+        }
     }
 
     /// What was found, now that there are no more entries.
@@ -304,7 +366,7 @@ impl<L> Spans<L> {
     /// What has no other half, now that there are no more entries.
     pub fn unpaired(mut self) -> Unpaired {
         for ((boot, _), open) in mem::take(&mut self.open) {
-            self.unfinished(boot, open.number);
+            self.unfinished(boot, &open, None);
         }
         self.unpaired
     }
@@ -380,7 +442,7 @@ mod tests {
     }
     #[test]
     fn ends_before_their_start_and_spans_over_a_loss_are_counted() {
-        let half = |is_start, now| {
+        let half_in = |ring, is_start, now| {
             Seen::Half(Half {
                 is_start,
                 is_end: !is_start,
@@ -389,11 +451,12 @@ mod tests {
                 key: (0, b"key".to_vec()),
                 task: None,
                 thread: None,
-                ring: (0, "disk".into(), 1),
+                ring: (0, "disk".into(), ring),
                 group: Vec::new(),
             })
         };
-        let lost = |ring| Seen::Lost((0, "disk".into(), ring));
+        let half = |is_start, now| half_in(1, is_start, now);
+        let lost = |ring, from, until| Seen::Lost((0, "disk".into(), ring), from, until);
         let mut spans = Spans::new(Pair {
             start: "*".into(),
             end: "*".into(),
@@ -402,17 +465,17 @@ mod tests {
         });
         let mut lengths = Vec::new();
         for seen in [
-            lost(1),
+            lost(1, 0, 5),
             half(true, 5),
             half(false, 4),
             half(true, 6),
             half(false, 6),
             // Of these, one goes over a loss in its ring.
             half(true, 6),
-            lost(2),
+            lost(2, 6, 7),
             half(false, 7),
             half(true, 8),
-            lost(1),
+            lost(1, 8, 10),
             half(false, 10),
         ] {
             lengths.extend(spans.add(seen, || ()).map(|span| span.length));
@@ -424,5 +487,35 @@ mod tests {
             (unpaired.backward, unpaired.starts, unpaired.ends),
             (1, 0, 0)
         );
+        // A loss of ring 1 between 10 and 20, which comes at its end.
+        let count = |before: Vec<Seen>| {
+            let mut spans = Spans::new(Pair {
+                start: "*".into(),
+                end: "*".into(),
+                keys: Vec::new(),
+                by: Vec::new(),
+            });
+            for seen in before.into_iter().chain([lost(1, 10, 20)]) {
+                spans.add(seen, || ());
+            }
+            let u = spans.unpaired();
+            (u.starts_before_loss, u.ends_after_loss, u.over_loss)
+        };
+        assert_eq!(count(vec![half_in(2, false, 12)]), (0, 1, 0));
+        assert_eq!(count(vec![half_in(2, false, 9)]), (0, 0, 0));
+        assert_eq!(
+            count(vec![half_in(2, true, 12), half_in(2, true, 15)]),
+            (2, 0, 0)
+        );
+        assert_eq!(
+            count(vec![half_in(2, true, 4), half_in(2, true, 6)]),
+            (1, 0, 0)
+        );
+        let over = |end| vec![half_in(1, true, 5), half_in(2, false, end)];
+        assert_eq!(count(over(12)), (0, 0, 1));
+        assert_eq!(count(over(9)), (0, 0, 0));
+        let mut heard = over(12);
+        heard.push(half_in(1, true, 13));
+        assert_eq!(count(heard), (1, 0, 0));
     }
 }

@@ -205,6 +205,13 @@ fn losses(rig: &Rig) {
     let mut full = ring(2);
     full.lost[5] = 7;
     write("full", &full, &[&early]);
+    let mut more = Ring::task(1, 2, 43, "dd");
+    more.records = 3;
+    let mut later = Page::new(2, 1, 30 * S, 0);
+    (30..33).for_each(|at| later.record(at * S, 1, (&1u32, &at)));
+    let mut b = begin();
+    b.ring(&full).page(&full, &early);
+    rig.write("more", b.ring(&more).page(&more, &later).end());
     let mut ended = ring(3);
     ended.exit_clock = 50 * S;
     write("ended", &ended, &[]);

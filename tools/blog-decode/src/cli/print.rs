@@ -13,8 +13,9 @@ use super::args::{Color, Look, Output, TimeArg};
 use crate::{
     batch::Work,
     boot::Boot,
-    decode::{Content, Entry},
+    decode::{Content, Entry, Missing},
     filter::Filter,
+    merge::Cause,
     output::{
         csv,
         json::Json,
@@ -38,12 +39,34 @@ pub struct Out<'a> {
     printer: Printer<'a>,
     window: Window,
     ends: Ends,
-    /// The last entries, if only these are printed, or the last one first; with `true` those that
-    /// match.
-    kept: VecDeque<(bool, Line)>,
+    /// The last entries, if only these are printed, or the last one first.
+    kept: VecDeque<Kept>,
+    /// Losses that were dropped as older than these, which may have gone on.
+    dropped: Vec<Loss>,
+    /// Of the dropped ones: records that may be later than the first entry that was kept.
+    pub hidden: Missing,
     /// Records that match, of those that were given to it and not dropped as older than the last.
     pub shown: u64,
 }
+
+/// An entry that may be printed later.
+#[derive(Default)]
+struct Kept {
+    is_match: bool,
+    time: i128,
+    loss: Option<Loss>,
+    line: Line,
+}
+
+/// Records that are missing until this time.
+struct Loss {
+    cause: Cause,
+    count: u64,
+    until: i128,
+}
+
+/// As many losses are looked through at once, to forget those that have ended.
+const LOSSES: usize = 1024;
 
 /// Which entries are printed of all that there are, and in which order.
 #[derive(Clone, Copy, Default)]
@@ -95,6 +118,8 @@ impl<'a> Out<'a> {
             window: Window::new(context, separator),
             ends,
             kept: VecDeque::new(),
+            dropped: Vec::new(),
+            hidden: Missing::default(),
             shown: 0,
         }
     }
@@ -134,16 +159,36 @@ impl<'a> Out<'a> {
 
     fn keep(&mut self, entry: &Entry<'_>) {
         let max = self.ends.last.unwrap_or(usize::MAX);
-        let (was_match, mut line) = match self.kept.len() >= max {
+        let mut kept = match self.kept.len() >= max {
             true => self.kept.pop_front().unwrap_or_default(),
-            false => (false, Line::default()),
+            false => Kept::default(),
         };
-        self.shown -= u64::from(was_match);
-        self.printer.keep(entry, &mut line);
+        self.shown -= u64::from(kept.is_match);
+        self.dropped.extend(kept.loss.take());
+        if self.dropped.len() % LOSSES == LOSSES - 1 {
+            self.forget();
+        }
+        self.printer.keep(entry, &mut kept.line);
+        kept.is_match = entry.is_match;
+        kept.time = entry.boot.axis(entry.clock);
+        if let Content::Loss { cause, count, span } = entry.content {
+            let until = entry.boot.axis(span.1);
+            kept.loss = Some(Loss {
+                cause,
+                count,
+                until,
+            });
+        }
         if max != 0 {
             self.shown += u64::from(entry.is_match);
-            self.kept.push_back((entry.is_match, line));
+            self.kept.push_back(kept);
         }
+    }
+
+    /// Forgets losses that had ended before the first entry that is kept.
+    fn forget(&mut self) {
+        let first = self.kept.front().map_or(i128::MAX, |kept| kept.time);
+        self.dropped.retain(|loss| loss.until > first);
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -161,6 +206,10 @@ impl<'a> Out<'a> {
     /// Prints what has waited to the end, and writes everything.
     pub fn end(&mut self) -> io::Result<()> {
         self.window.end(&mut self.printer, &mut self.buffer);
+        self.forget();
+        for Loss { cause, count, .. } in self.dropped.drain(..) {
+            self.hidden.add(cause, count);
+        }
         if self.ends.reverse {
             self.kept.make_contiguous().reverse();
         }
@@ -170,7 +219,7 @@ impl<'a> Out<'a> {
     /// Prints the last entries so far, and all that come from now on.
     pub fn release(&mut self) -> io::Result<()> {
         self.ends.last = None;
-        while let Some((_, line)) = self.kept.pop_front() {
+        while let Some(Kept { line, .. }) = self.kept.pop_front() {
             self.printer.put(&line, &mut self.buffer);
             if self.buffer.len() >= BUFFER {
                 self.write()?;

@@ -3,20 +3,24 @@
 //! The common part of all commands over records: opens files, settles the filters, goes through the
 //! records, and reports what is missing.
 
-use std::{collections::HashMap, io, iter, slice, thread};
+use std::{
+    collections::{BTreeMap, HashMap},
+    io, iter, slice, thread,
+};
 
 use super::{
     args, complain,
     input::{tell_undecoded, Input},
     print::Printer,
     progress::{Progress, Unit},
-    Failed, PARTIAL,
+    Failed, FAILED, PARTIAL,
 };
 use crate::{
+    accounts::lost_of,
     batch::Work,
     boot::Boot,
     calendar::push_local,
-    decode::{Decoder, Entry, Outcome},
+    decode::{Decoder, Entry, Missing, Outcome},
     filter::{Filter, Instant},
     merge::{self, Stream},
     output::text::Line,
@@ -200,7 +204,12 @@ impl Session {
                 _ => merge::records(&self.input.captures.streams(&[])),
             };
             tell_none(records, "record", &self.hint().unwrap_or_default());
-            status = status.max(PARTIAL);
+            // Whether one matches is known of none.
+            let is_blind = outcome.records != 0 && outcome.undecoded.sum() == outcome.records;
+            status = status.max(if is_blind { FAILED } else { PARTIAL });
+        }
+        if is_empty || self.filter.is_by_time() {
+            self.tell_placeless();
         }
         if self.tells_losses && self.filter.is_by_record() && !outcome.missing.is_empty() {
             complain(&format!(
@@ -209,6 +218,59 @@ impl Session {
             ));
         }
         End { status, is_empty }
+    }
+
+    /// Says what is missing without a line of its own, as nobody knows when it was logged, or because
+    /// the user has cleared it, if it may be of the time that is asked for.
+    fn tell_placeless(&self) {
+        let (boots, filter) = (&self.input.boots, &self.filter);
+        let wants = |boot: &Boot, until| {
+            let is_boot = filter
+                .boots
+                .as_ref()
+                .is_none_or(|all| all.contains(&boot.index));
+            is_boot && filter.wants_span((0, until), boot)
+        };
+        let (mut cleared, mut missing) = (BTreeMap::new(), BTreeMap::new());
+        for stream in &self.streams {
+            let boot = &boots[stream.file];
+            let Some(clock) = stream.cleared().filter(|clock| wants(boot, *clock)) else {
+                continue;
+            };
+            let last = cleared
+                .entry((boot.index, &*stream.component))
+                .or_insert(clock);
+            *last = clock.max(*last);
+        }
+        for ((boot, component), clock) in cleared {
+            let us = boots[boot].calibration.boot(clock) / 1000;
+            let (s, us) = (us / 1_000_000, us % 1_000_000);
+            complain(&format!(
+                "{component}: older records were cleared {s}.{us:06} s after boot"
+            ));
+        }
+        let files = self.input.files.iter().zip(boots);
+        // Those of a stream were in it before.
+        for (file, boot) in files.filter(|(file, boot)| !file.stream && wants(boot, u64::MAX)) {
+            for component in file.components.values() {
+                let name = file.component_name(component.id);
+                if !filter.wants_component(&name) {
+                    continue;
+                }
+                let mut of = Missing::default();
+                of.add_named("of ended tasks", component.gone_records);
+                lost_of(&component.lost).for_each(|(cause, n)| of.add_named(cause, n));
+                // Of several files, the last one has the most.
+                let known: &mut Missing = missing.entry((boot.index, name)).or_default();
+                known.max(of);
+            }
+        }
+        for ((_, component), missing) in missing.iter().filter(|(_, m)| !m.is_empty()) {
+            complain(&format!(
+                "{component}: records of unknown times are missing: {}",
+                missing.by_cause()
+            ));
+        }
     }
 
     /// Why there may be no record, if the user has meant another time.

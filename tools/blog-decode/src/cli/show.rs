@@ -148,7 +148,14 @@ fn print(mut session: Session, logs: Vec<Log>, how: &How<'_>) -> Result<u8, Fail
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(input.status),
         Err(e) => return Err(format!("standard output: {e}").into()),
     }
+    let hidden = std::mem::take(&mut out.hidden);
     drop(out);
+    if let (Some(last), false) = (how.ends.last, hidden.is_empty()) {
+        complain(&format!(
+            "records that may be among the last {last} are missing: {}",
+            hidden.by_cause()
+        ));
+    }
     let status = session.end(&decoder.outcome()).status;
     if how.with_stats {
         let stats = Accounts {
