@@ -72,7 +72,7 @@ fn cut(bytes: &[u8]) {
     out.extend(split.next_file());
     let start = out.len() - at;
     if split.feed(two, &mut out).is_ok() {
-        out.extend(split.end().unwrap_or_default());
+        out.extend(split.end().map(|(rest, _)| rest).unwrap_or_default());
         assert_eq!(out.len() - start, bytes.len());
     }
 }
