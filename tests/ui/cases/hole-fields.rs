@@ -9,7 +9,9 @@ use kernel::blog::{Config, Loaded};
 // A component whose name is no string.
 pub fn name() -> Config {
     Config { name: core::ptr::null(), ..Config::new() }
-    //~      ^ fields `name`, `level` and `mode` of struct `Config` are private
+    //~      ^ field `name` of struct `Config` is private
+    //~      ^ field `level` of struct `Config` is private
+    //~      ^ field `mode` of struct `Config` is private
 }
 
 // A call that says that its site is on.

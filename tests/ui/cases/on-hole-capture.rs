@@ -4,7 +4,7 @@
 
 #![forbid(unsafe_code)]
 
-use core::mem::transmute;
+use core::fmt::Arguments;
 use kernel::{
     blog::{blog_capture, blog_component},
     device::Device,
@@ -14,10 +14,8 @@ use kernel::{
 blog_component! { DISK, name: "disk" }
 
 pub fn hole(address: usize) {
-    blog_capture!(DISK, transmute::<usize, &'static Device>(address): fmt!("hello"), INFO);
-    //~                 ^ call to unsafe function `transmute` is unsafe and requires unsafe function or block
-    blog_capture!(DISK, transmute::<usize, &'static Text>(address).0, INFO);
-    //~                 ^ call to unsafe function `transmute` is unsafe and requires unsafe function or block
+    blog_capture!(DISK, &*(address as *const Device): fmt!("hello"), INFO);
+    //~                  ^ dereference of raw pointer is unsafe and requires unsafe function or block
+    blog_capture!(DISK, *(address as *const Arguments<'static>), INFO);
+    //~                 ^ dereference of raw pointer is unsafe and requires unsafe function or block
 }
-
-struct Text(core::fmt::Arguments<'static>);
