@@ -335,23 +335,34 @@ impl Packer {
                 TEXT => self.name(next(), arg()),
                 MEM => {
                     let size = [next(), next()].map(usize::from);
-                    let size = size[0] | size[1] << 4;
-                    self.memory(Part::Bits(8 * size), size, arg());
+                    let (size, at) = (size[0] | size[1] << 4, arg());
+                    // SAFETY: As `memory` says.
+                    self.memory(size, at, |dst| unsafe { blog_copy_nofault(dst, at, size) });
                 }
-                SOCKADDR => self.memory(Part::Socket(next()), SOCKADDR_SIZE, arg()),
+                SOCKADDR => {
+                    let (prints, at) = (next(), arg());
+                    // SAFETY: As `memory` says.
+                    let copy = |dst| unsafe { copy_socket(dst, at, prints) };
+                    self.memory(SOCKADDR_SIZE, at, copy);
+                }
                 PART => {
-                    let (part, size) = match next() {
-                        RESOURCE => (Part::Pairs(0xf0ff), 32),
-                        DATE => (Part::Pairs(0x0fc0), 24),
-                        TIME => (Part::Pairs(0x003f), 24),
+                    let (size, pairs) = match next() {
+                        RESOURCE => (32, 0xf0ff),
+                        DATE => (24, 0x0fc0),
+                        TIME => (24, 0x003f),
                         BITMAP => {
                             let bits = [next(), next(), next()].map(usize::from);
                             let bits = bits[0] | bits[1] << 4 | bits[2] << 8;
-                            (Part::Bits(bits), 8 * bits.div_ceil(64))
+                            let (size, at) = (8 * bits.div_ceil(64), arg());
+                            // SAFETY: As `memory` says.
+                            self.memory(size, at, |dst| unsafe { copy_bits(dst, at, size, bits) });
+                            continue;
                         }
                         _ => return,
                     };
-                    self.memory(part, size, arg());
+                    let at = arg();
+                    // SAFETY: As `memory` says.
+                    self.memory(size, at, |dst| unsafe { copy_pairs(dst, at, size, pairs) });
                 }
                 BYTES | BITS | RAW => {
                     let before = arg() as u32;
@@ -495,20 +506,16 @@ impl Packer {
         }
     }
 
-    /// Adds a result of bytes of which the format says how many, and which ones.
-    fn memory(&mut self, part: Part, size: usize, address: u64) {
+    /// Adds a result of `size` bytes, for which `copy` gets room; it says if they can be read.
+    fn memory(&mut self, size: usize, address: u64, copy: impl FnOnce(*mut u8) -> bool) {
         let whole = size.max(4);
         let Some(at) = self.add(1 + whole) else {
             return;
         };
+        let body = at.wrapping_add(1);
+        let copied = check(address).and_then(|()| copy(body).then_some(size).ok_or(Bad::Fault));
         // SAFETY: By the type invariant, there are `1 + whole` bytes at `at`.
         unsafe {
-            let body = at.add(1);
-            let copied = check(address).and_then(|()| {
-                part.copy(body, address, size)
-                    .then_some(size)
-                    .ok_or(Bad::Fault)
-            });
             at.write(copied.is_err().into());
             let used = copied.unwrap_or_else(|bad| {
                 store_unaligned(body, bad.errno());
@@ -519,65 +526,8 @@ impl Packer {
     }
 }
 
-/// What is stored of the memory at a pointer: what the format prints. Nobody has chosen to log the
-/// rest, which may be an address, or what the stack had there before.
-enum Part {
-    /// Those of these pairs of bytes, from the first one on, that have a bit here.
-    Pairs(u16),
-    /// So many bits.
-    Bits(usize),
-    /// A `struct sockaddr`, with [`PORT`], [`FLOW`] and [`SCOPE`].
-    Socket(u8),
-}
-
-/// The most bytes of a structure that is stored in part.
-const PARTS: usize = 32;
-
-impl Part {
-    /// Copies `size` bytes, at most [`PARTS`] unless these are bits. False: they can't be read.
-    ///
-    /// # Safety
-    ///
-    /// `dst` is valid for writes of `size` bytes.
-    unsafe fn copy(self, dst: *mut u8, address: u64, size: usize) -> bool {
-        let (pairs, known) = match self {
-            // SAFETY: By this function's requirement.
-            Self::Bits(bits) => return unsafe { copy_bits(dst, address, size, bits) },
-            Self::Pairs(pairs) => (pairs, size),
-            Self::Socket(prints) => {
-                let has = |bit, pairs| if prints & bit != 0 { pairs } else { 0 };
-                let mut family = [0; 2];
-                // SAFETY: There are two bytes.
-                if !unsafe { blog_copy_nofault(family.as_mut_ptr(), address, 2) } {
-                    return false;
-                }
-                match u16::from_ne_bytes(family) {
-                    AF_INET => (0x000d | has(PORT, 2), 16),
-                    AF_INET6 => {
-                        let more = has(PORT, 2) | has(FLOW, 0xc) | has(SCOPE, 0x3000);
-                        (0x0ff1 | more, SOCKADDR_SIZE)
-                    }
-                    // All that is printed is that it is none of these.
-                    _ => (0, 0),
-                }
-            }
-        };
-        let mut copy = [0; PARTS];
-        let known = known.min(size).min(PARTS);
-        // SAFETY: There are as many bytes.
-        if !unsafe { blog_copy_nofault(copy.as_mut_ptr(), address, known) } {
-            return false;
-        }
-        for (n, pair) in copy.chunks_exact_mut(2).enumerate() {
-            if pairs >> n & 1 == 0 {
-                pair.fill(0);
-            }
-        }
-        // SAFETY: By this function's requirement.
-        unsafe { ptr::copy_nonoverlapping(copy.as_ptr(), dst, size.min(PARTS)) };
-        true
-    }
-}
+// What a format doesn't print of the memory at a pointer is not stored: nobody has chosen to log it,
+// and it may be an address, or what the stack had there before.
 
 /// Copies `size` bytes, of which `bits` bits are read; the others are 0. False: they can't be.
 ///
@@ -597,4 +547,47 @@ unsafe fn copy_bits(dst: *mut u8, address: u64, size: usize, bits: usize) -> boo
         }
     }
     true
+}
+
+/// Likewise, of which those pairs of bytes are stored that have a bit in `pairs`.
+///
+/// # Safety
+///
+/// As for [`copy_bits`].
+unsafe fn copy_pairs(dst: *mut u8, address: u64, size: usize, pairs: u16) -> bool {
+    // SAFETY: By this function's requirement.
+    unsafe {
+        if !blog_copy_nofault(dst, address, size) {
+            return false;
+        }
+        let others = (0..size / 2).filter(|n| pairs >> n & 1 == 0);
+        others.for_each(|n| ptr::write_bytes(dst.add(2 * n), 0, 2));
+    }
+    true
+}
+
+/// Copies what is printed of a socket's address, as [`SOCKADDR`] says.
+///
+/// # Safety
+///
+/// `dst` is valid for writes of [`SOCKADDR_SIZE`] bytes.
+unsafe fn copy_socket(dst: *mut u8, address: u64, prints: u8) -> bool {
+    let has = |bit, pairs| if prints & bit != 0 { pairs } else { 0 };
+    let mut family = [0; 2];
+    // SAFETY: There are two bytes in `family`; and by this function's requirement.
+    unsafe {
+        ptr::write_bytes(dst, 0, SOCKADDR_SIZE);
+        if !blog_copy_nofault(family.as_mut_ptr(), address, 2) {
+            return false;
+        }
+        match u16::from_ne_bytes(family) {
+            AF_INET => copy_pairs(dst, address, 16, 0x000d | has(PORT, 2)),
+            AF_INET6 => {
+                let more = has(PORT, 2) | has(FLOW, 0xc) | has(SCOPE, 0x3000);
+                copy_pairs(dst, address, SOCKADDR_SIZE, 0x0ff1 | more)
+            }
+            // All that is printed is that it is none of these.
+            _ => true,
+        }
+    }
 }
