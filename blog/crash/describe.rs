@@ -218,20 +218,29 @@ impl Lists {
         Kept::fetch(self.0.wrapping_add(place as u64))
     }
 
-    /// The image of a site, and its place.
-    pub(crate) fn image_of(self, site: u32) -> Option<(usize, file::Image)> {
-        let images = self.list::<file::Image>(offset_of!(Listed, images))?;
+    fn images(self) -> Option<*const [file::Image]> {
+        self.list(offset_of!(Listed, images))
+    }
+
+    /// The place of a site's image.
+    pub(crate) fn place_of(self, site: u32) -> Option<usize> {
+        let images = self.images()?;
+        const { assert!(offset_of!(file::Image, first) == 0) };
         // They follow each other: the last one that doesn't begin later.
-        let (mut from, mut to) = (0, images.len());
+        let (list, mut from, mut to) = (images.cast::<file::Image>(), 0, images.len());
         while from < to {
             let middle = from + (to - from) / 2;
-            match entry(images, middle)?.first <= site {
+            let first = list.wrapping_add(middle).cast::<u32>();
+            match fetch_value::<u32>(first as u64)? <= site {
                 true => from = middle + 1,
                 false => to = middle,
             }
         }
-        let n = from.checked_sub(1)?;
-        Some((n, entry(images, n)?))
+        from.checked_sub(1)
+    }
+
+    pub(crate) fn image(self, place: usize) -> Option<file::Image> {
+        entry(self.images()?, place)
     }
 
     /// Copies the side table of an image, by its place, if it is a probe; returns its length.

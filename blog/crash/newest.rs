@@ -25,11 +25,7 @@ use kernel::{
             NO_PAGE, //
         },
         wire::{
-            dump::{
-                ComponentRoot,
-                MemoryRoot,
-                TableRoot, //
-            },
+            dump,
             page::{
                 PageInfo,
                 PAGE_HEADER_SIZE,
@@ -158,18 +154,18 @@ impl Copies {
 }
 
 /// What describes the memory of the component in a slot, if it has any.
-fn memory_of(slot: u32) -> Option<MemoryRoot> {
+fn memory_of(slot: u32) -> Option<dump::MemoryRoot> {
     fetch_value(memory_at(slot)?)
 }
 
 /// Where that is.
 fn memory_at(slot: u32) -> Option<u64> {
     let at = describe::component_at(slot)?;
-    fetch_value(at.wrapping_add(offset_of!(ComponentRoot, memory) as u64))
+    fetch_value(at.wrapping_add(offset_of!(dump::ComponentRoot, memory) as u64))
 }
 
 /// Where an entry of a table is.
-fn entry(table: &TableRoot, n: u32) -> Option<u64> {
+fn entry(table: &dump::TableRoot, n: u32) -> Option<u64> {
     let chunk = n.checked_div(table.per_chunk)?;
     if chunk >= table.capacity {
         return None;

@@ -127,28 +127,6 @@ impl Room {
         })
     }
 
-    /// Makes the lines of an event, and prints them. The latter takes as long as consoles need, and
-    /// so not under RCU's lock.
-    ///
-    /// # Safety
-    ///
-    /// As for [`say`].
-    unsafe fn say(&mut self, why: Why, task: *mut task_struct) {
-        {
-            let _guard = rcu::read_lock();
-            let Some(lists) = describe::lists() else {
-                return;
-            };
-            // SAFETY: By this function's requirement, and RCU's lock is held.
-            let facts = unsafe {
-                self.find(why, task);
-                tasks::facts(task)
-            };
-            self.make(&facts, lists);
-        }
-        self.print(why);
-    }
-
     /// Looks for the rings.
     ///
     /// # Safety
@@ -314,16 +292,14 @@ impl Room {
         let (mut told, mut count) = ([None; 4], 0);
         while let Some((_, header)) = records.next(page) {
             // A control record's site is before all.
-            let Some((n, image)) = lists.image_of(header.site()) else {
+            let place = lists.place_of(header.site());
+            let Some(n) = place.filter(|n| !told.contains(&Some(*n))) else {
                 continue;
             };
-            if told.contains(&Some(n)) {
-                continue;
-            }
             if let Some(len) = lists.table_of(n, table) {
                 lines.add(Kind::Table, &[table.get(..len)?])?;
             }
-            lines.add(Kind::Images, &[image.as_bytes()])?;
+            lines.add(Kind::Images, &[lists.image(n)?.as_bytes()])?;
             *told.get_mut(count % 4)? = Some(n);
             count += 1;
         }
@@ -402,11 +378,19 @@ pub(crate) unsafe fn say(why: Why, task: *mut task_struct) {
     if BUSY.swap(true, Acquire) {
         return;
     }
+    let guard = rcu::read_lock();
     // SAFETY: It stays, and nobody else uses it.
     let room = unsafe { ROOM.load(Acquire).as_mut() };
-    if let Some(room) = room.filter(|_| words::are_due(why)) {
+    let found = room.zip(describe::lists());
+    if let Some((room, lists)) = found.filter(|_| words::are_due(why)) {
         // SAFETY: By this function's requirement.
-        unsafe { room.say(why, task) };
+        let facts = unsafe { tasks::facts(task) };
+        // SAFETY: Likewise, and RCU's lock is held.
+        unsafe { room.find(why, task) };
+        room.make(&facts, lists);
+        // It takes as long as consoles need.
+        drop(guard);
+        room.print(why);
     }
     // ORDERING: Release: see above.
     BUSY.store(false, Release);
