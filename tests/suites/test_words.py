@@ -15,7 +15,7 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-SECONDS = 40
+SECONDS = 60
 
 pytestmark = pytest.mark.kernels("uml")
 
