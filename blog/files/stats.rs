@@ -62,11 +62,8 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "max_kb {}", params::max_kb())?;
     let fixed = tables::pages().saturating_add(counts::pages());
     writeln!(f, "fixed_kb {}", fixed.saturating_mul(PAGE_KB))?;
-    writeln!(
-        f,
-        "task_table_bytes {}",
-        tables::pages() as usize * PAGE_SIZE
-    )?;
+    let bytes = tables::pages() as usize * PAGE_SIZE;
+    writeln!(f, "task_table_bytes {bytes}")?;
     writeln!(f, "sites_without_id {refused}")?;
     writeln!(f, "wakeups {}", worker::looks() + read::looks())
 }

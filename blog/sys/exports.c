@@ -27,7 +27,7 @@ EXPORT_RUST_SYMBOL_GPL(blog_write8);
 
 /*
  * Written once, before anything can log. Each component refers to it: so a module
- * that has one is loaded after BLog, which is told of it then.
+ * that has one is loaded after BLog, which its loading calls then.
  */
 u8 blog_clock_is_counter __read_mostly;
 EXPORT_SYMBOL_GPL(blog_clock_is_counter);
