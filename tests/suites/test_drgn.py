@@ -257,6 +257,14 @@ def test_lines_say_what_those_of_the_decoder_say(
     assert "no side table" in printed
 
 
+def test_all_causes_of_losses_have_the_decoders_words() -> None:
+    source = (TOP / "tools/blog-decode/src/output/text.rs").read_text()
+    texts = re.findall(r'"\{count\} ([^"]*)"', source.partition("pub fn loss(")[2])
+    ours = {text.replace("{}", "{records}") for text in drgn_blog.LOSSES.values()}
+    ours = {text.removeprefix("{records} ") for text in ours}
+    assert {*texts} == ours | {"{records} lost here ({cause})"}
+
+
 def test_times_beyond_64_bits_are_lines(
     prog: drgn.Program, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

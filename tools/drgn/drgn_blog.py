@@ -223,6 +223,7 @@ LOSSES = {
     "missing": "{} {} missing here (not in the snapshot)",
     "damaged": "{} {} damaged here",
     "left_out": "{} {} left out here",
+    "elsewhere": "{} older {} are in files before this one",
 }
 
 
