@@ -277,8 +277,8 @@ pub fn doubts(files: &[Snapshot], boots: &[Boot]) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some((name, end, shift)) = moved.first() {
         notes.push(format!(
-            "{name}: by its wall clock, its boot lasted until {}, which contradicts the order of the \
-             recording's files: it counts as {} s {}{}",
+            "{name}: by its wall clock, its boot lasted until {}, which contradicts the order of \
+             the recording's files: it counts as {} s {}{}",
             date(*end),
             shift.abs() / 1_000_000_000,
             if *shift > 0 { "later" } else { "earlier" },
@@ -353,7 +353,8 @@ impl BootPattern {
         }
     }
 
-    /// The indices of the boots that it is, of all machines, in order; the error says which ones there are.
+    /// The indices of the boots that it is, of all machines, in order; the error says which ones
+    /// there are.
     pub fn find(&self, boots: &[Boot]) -> Result<Vec<usize>, Error> {
         let mut hosts: BTreeMap<&str, Vec<&Boot>> = BTreeMap::new();
         let first = boots.iter().enumerate();

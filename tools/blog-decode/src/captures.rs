@@ -121,8 +121,8 @@ impl Captures {
         are_all.then_some(sites)
     }
 
-    /// The call sites that are known, each once for all files that have its image; and whether they are
-    /// all.
+    /// The call sites that are known, each once for all files that have its image; and whether they
+    /// are all.
     pub(crate) fn known_sites(&self) -> (Vec<&Site>, bool) {
         let (mut seen, mut all, mut are_all) = (HashSet::new(), Vec::new(), true);
         for image in self.maps.iter().flat_map(|map| &map.images) {

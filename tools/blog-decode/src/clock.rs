@@ -174,8 +174,8 @@ impl Calibration {
         !self.pairs.is_empty()
     }
 
-    /// What records before an instant, in ns since boot, are off by in [`Calibration::real`], if the wall
-    /// clock was set then: positive if it was ahead before.
+    /// What records before an instant, in ns since boot, are off by in [`Calibration::real`], if
+    /// the wall clock was set then: positive if it was ahead before.
     pub fn set(&self) -> Option<(u64, i128)> {
         let last = self.pairs.last()?;
         let is_off = |p: &ClockPair| Some((p.boot, -was_set(p, last)?));

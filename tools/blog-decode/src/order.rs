@@ -3,8 +3,8 @@
 //! The order of boots, where a wall clock can't be right.
 //!
 //! A machine without a battery starts in 1970, and a broken clock may be in the far future. But the
-//! files of a recording have numbers, which go up from boot to boot: they are better evidence than a
-//! clock.
+//! files of a recording have numbers, which go up from boot to boot: they are better evidence than
+//! a clock.
 
 use std::{
     path::{Path, PathBuf},
@@ -49,11 +49,12 @@ pub(crate) fn implausible(at: i128, now: i128) -> Option<&'static str> {
     }
 }
 
-/// How far each of some boots, which followed each other, is to be put later (or earlier, if that is
-/// negative) so that their times follow each other, too: 0 for those that fit.
+/// How far each of some boots, which followed each other, is to be put later (or earlier, if that
+/// is negative) so that their times follow each other, too: 0 for those that fit.
 ///
-/// Seen from the last one, a boot fits if it ends before the next one that fits has begun. The others
-/// go right after the one before them; those at the start right before the first one that fits.
+/// Seen from the last one, a boot fits if it ends before the next one that fits has begun. The
+/// others go right after the one before them; those at the start right before the first one that
+/// fits.
 pub(crate) fn shifts(boots: &[Times], now: i128) -> Vec<i128> {
     let mut fits = vec![false; boots.len()];
     let mut next = i128::MAX;

@@ -101,8 +101,9 @@ fn overwritten(rig: &Rig, mode: u8, left: bool, boot: [u8; 16]) -> Vec<u8> {
 }
 
 /// The capture of a stream of 18,000 s with a pair of clocks a second, in which the machine slept
-/// four times for an hour. Each fourth second has a record of what CLOCK_MONOTONIC and CLOCK_BOOTTIME
-/// showed then. `kind`: the ring's clock, by `ClockKind`; one that changes does so at 9000 s.
+/// four times for an hour. Each fourth second has a record of what CLOCK_MONOTONIC and
+/// CLOCK_BOOTTIME showed then. `kind`: the ring's clock, by `ClockKind`; one that changes does so
+/// at 9000 s.
 fn long_capture(rig: &Rig, kind: u32) -> Vec<u8> {
     const HOUR: u64 = 3600 * S;
     let sleeps = [3000, 9001, 9002, 12_000];
@@ -146,7 +147,8 @@ fn long_capture(rig: &Rig, kind: u32) -> Vec<u8> {
     as_stream(b.bytes)
 }
 
-/// A machine that slept for an hour after 20 s. "busy" logged once a second, "stuck" not from 5 to 13 s.
+/// A machine that slept for an hour after 20 s. "busy" logged once a second, "stuck" not from 5 to
+/// 13 s.
 fn asleep(rig: &Rig) -> Vec<u8> {
     const HOUR: u64 = 3600 * S;
     let real = |ns| 1_700_000_000 * S + ns;
@@ -255,8 +257,8 @@ fn digits(rig: &Rig) -> Vec<u8> {
     })
 }
 
-/// A snapshot after 60 s of a boot that began at a time of the wall clock, in s since 1970: a record of
-/// its number after 30 s.
+/// A snapshot after 60 s of a boot that began at a time of the wall clock, in s since 1970: a
+/// record of its number after 30 s.
 fn boot_at(rig: &Rig, (host, number): (&str, u8), began: u64) -> Vec<u8> {
     let mut b = Builder::new();
     b.system_of(host, [number; 16])

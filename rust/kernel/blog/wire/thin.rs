@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Chooses which of many instants to leave out: the kernel has room for few, and `blog-decode` keeps
-//! a bounded number of a long stream's.
+//! Chooses which of many instants to leave out: the kernel has room for few, and `blog-decode`
+//! keeps a bounded number of a long stream's.
 
 use super::file::ClockPair;
 

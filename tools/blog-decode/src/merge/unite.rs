@@ -55,8 +55,8 @@ fn united(
     let mut streams = Vec::<Stream>::new();
     let mut index = HashMap::new();
     let boots = boot::same(files);
-    // Rings with events of the same time come in the order of their files: so that is not the order in
-    // which these were named.
+    // Rings with events of the same time come in the order of their files: so that is not the order
+    // in which these were named.
     let mut order: Vec<_> = of.collect();
     order.sort_by_cached_key(|&i| {
         let file = &files[i];

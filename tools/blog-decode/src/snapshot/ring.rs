@@ -108,8 +108,8 @@ impl RingPages {
         self.runs.iter().map(|run| u64::from(run.count)).sum()
     }
 
-    /// Adds a page; the answer is the number of the piece that it follows. `stream`: links lead to it
-    /// from wherever that is.
+    /// Adds a page; the answer is the number of the piece that it follows. `stream`: links lead to
+    /// it from wherever that is.
     pub(super) fn push(&mut self, run: Run, stream: bool) -> Option<u64> {
         if let Some(last) = self.runs.last_mut() {
             let number = last.number();

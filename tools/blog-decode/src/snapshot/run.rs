@@ -49,8 +49,8 @@ pub struct Run {
     pub count: u32,
     /// Component and ring id.
     id: (u32, u32),
-    /// Where the sections of the first and of the last page end; in a stream, their numbers among all
-    /// pieces are what leads on.
+    /// Where the sections of the first and of the last page end; in a stream, their numbers among
+    /// all pieces are what leads on.
     next: Link,
     after: Link,
     /// Bytes of the longest section, which is at most SECTION_MAX and a header.
@@ -58,7 +58,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run of one page, whose section ends at `after`; of a stream, it is the piece of this number.
+    /// A run of one page, whose section ends at `after`; of a stream, it is the piece of this
+    /// number.
     pub(crate) fn one(id: (u32, u32), page: PageRef, after: u64, number: u64) -> Self {
         let link = Link { at: after, number };
         Self {
@@ -82,8 +83,8 @@ impl Run {
         self.after.at == section_of(&other.first)
     }
 
-    /// Appends a run of one page, which [`Steps`] must be able to reach, if it goes on where this one
-    /// ends.
+    /// Appends a run of one page, which [`Steps`] must be able to reach, if it goes on where this
+    /// one ends.
     pub(super) fn append(&mut self, other: &Self) -> bool {
         let count = self.count.checked_add(1).filter(|_| other.count == 1);
         let Some(count) = count.filter(|_| follows(&self.last, &other.first)) else {

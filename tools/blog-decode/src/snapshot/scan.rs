@@ -160,7 +160,8 @@ fn add_pairs(pairs: &mut Vec<ClockPair>, new: Vec<ClockPair>) {
 }
 
 /// Leaves out up to half of very many pairs, at least one in four: those that tell the least beyond
-/// their neighbours, and no two neighbours at once. So those at sleeps and at changes of a clock stay.
+/// their neighbours, and no two neighbours at once. So those at sleeps and at changes of a clock
+/// stay.
 fn thin_out(pairs: &mut Vec<ClockPair>) {
     let triangles = pairs.windows(3);
     let areas: Vec<_> = triangles.map(|w| thin::area(&w[0], &w[1], &w[2])).collect();
