@@ -15,12 +15,15 @@
 //! another way before has other records there. Where they have none in common, it looks whether the
 //! ring can have gone on from the last page of one to the first of the other. So a few pages are read,
 //! whatever the length of the files.
+//!
+//! Of many machines from one saved state, each has its own record where the first two differ. So a
+//! file is compared with those machines only that have the same record there ([`Fork`]).
 
 use std::{cmp::Ordering, collections::HashMap, slice, sync::Arc};
 
 use crate::{
     clock::was_set,
-    record::{Item, Walk},
+    record::{Item, Version, Walk},
     snapshot::{
         run::{end_of, seq, Run},
         Namesakes, PageRef, RingPages, Snapshot,
@@ -37,8 +40,8 @@ enum Relation {
     Same,
     /// The later one counts anew.
     Anew,
-    /// They contradict each other.
-    Other,
+    /// They contradict each other, perhaps in the record of this ordinal.
+    Other(Option<u64>),
 }
 
 /// Marks files of different machines by [`Snapshot::copy`], and rings that count anew by
@@ -81,6 +84,84 @@ struct Log {
     given: bool,
 }
 
+/// A record by its ring, which is a component and an id, and its ordinal.
+type At = ((u32, u32), u64);
+
+/// A record that is another one on each of some machines.
+struct Fork {
+    at: At,
+    /// The logs that have it, by its clock and call site.
+    logs: HashMap<(u64, u32), Vec<usize>>,
+    /// Those of which it isn't known.
+    others: Vec<usize>,
+    /// How many logs are in these.
+    count: usize,
+}
+
+impl Fork {
+    fn new(at: At) -> Self {
+        Self {
+            at,
+            logs: HashMap::new(),
+            others: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// The logs that a file may be of. The others have another record at a time before which they
+    /// were read, so they can't count anew.
+    fn candidates(
+        &mut self,
+        files: &[Snapshot],
+        tables: &Tables,
+        logs: &[Log],
+        i: usize,
+    ) -> Vec<usize> {
+        for (n, log) in logs.iter().enumerate().skip(self.count) {
+            match self.find(files, tables, log.files[0]) {
+                Some(record) => self.logs.entry(record).or_default().push(n),
+                None => self.others.push(n),
+            }
+        }
+        self.count = logs.len();
+        // The first file of the first log is the earliest of all.
+        let read = logs.first().and_then(|log| files[log.files[0]].taken());
+        match self
+            .find(files, tables, i)
+            .filter(|(clock, _)| Some(*clock) < read)
+        {
+            Some(record) => {
+                let same = self.logs.get(&record).into_iter().flatten();
+                let mut all: Vec<_> = same.chain(&self.others).copied().collect();
+                all.sort_unstable();
+                all
+            }
+            None => (0..logs.len()).collect(),
+        }
+    }
+
+    /// What a file has there. With the first version of records, `clear` counts anew.
+    fn find(&self, files: &[Snapshot], tables: &Tables, i: usize) -> Option<(u64, u32)> {
+        let (file, (ring, ordinal)) = (&files[i], self.at);
+        let [(_, _, n)] = entries(&tables[&i], ring) else {
+            return None;
+        };
+        if file.version == Version::One {
+            return None;
+        }
+        let has = |page: &PageRef| page.first <= ordinal && ordinal < end_of(page);
+        let runs = &file.rings[*n as usize].runs;
+        let run = runs
+            .iter()
+            .find(|run| run.first.first <= ordinal && ordinal < end_of(&run.last))?;
+        let mut steps = run.steps();
+        let page = std::iter::from_fn(|| steps.next(run, file, None)).find(has)?;
+        let records = records(file, &[page]);
+        let record = records.iter().find(|record| record.ordinal == ordinal)?;
+        Some((record.clock, record.site))
+    }
+}
+
 fn of_one_id(files: &mut [Snapshot], of: &[usize], notes: &mut Vec<String>) {
     let mut components = HashMap::new();
     let mut tables = HashMap::new();
@@ -88,12 +169,27 @@ fn of_one_id(files: &mut [Snapshot], of: &[usize], notes: &mut Vec<String>) {
         tables.insert(i, rings(&files[i], &mut components));
     }
     let mut logs = Vec::<Log>::new();
+    let mut fork: Option<Fork> = None;
     for &i in of {
         let mut why = None;
         let mut place = None;
-        for (n, log) in logs.iter().enumerate() {
+        let candidates = match &mut fork {
+            Some(fork) => fork.candidates(files, &tables, &logs, i),
+            None => (0..logs.len()).collect(),
+        };
+        let is_named_otherwise = |log: &Log| {
             let first = &files[log.files[0]];
-            if (log.given || files[i].given) && first.host != files[i].host {
+            (log.given || files[i].given) && first.host != files[i].host
+        };
+        // That it isn't of the first one was found out without a comparison.
+        let left_out = logs.first().filter(|_| candidates.first() != Some(&0));
+        if let (Some(fork), Some(log)) = (&fork, left_out.filter(|log| !is_named_otherwise(log))) {
+            let (a, ring) = (&files[log.files[0]], fork.at.0);
+            why = Some(other_records(a, &files[i], &tables[&i], ring));
+        }
+        for n in candidates {
+            let log = &logs[n];
+            if is_named_otherwise(log) {
                 continue;
             }
             match compare(files, &tables, log, i) {
@@ -101,7 +197,10 @@ fn of_one_id(files: &mut [Snapshot], of: &[usize], notes: &mut Vec<String>) {
                     place = Some((n, epochs));
                     break;
                 }
-                Err(other) => why = why.or(Some(other)),
+                Err(Other { note, at }) => {
+                    why = why.or(Some(note));
+                    fork = fork.or_else(|| at.map(Fork::new));
+                }
             }
         }
         let n = match place {
@@ -187,23 +286,49 @@ fn entries(table: &[(u32, u32, u32)], id: (u32, u32)) -> &[(u32, u32, u32)] {
     &table[from..to]
 }
 
+/// Why a file is of another machine, and which record says so, if that is one.
+struct Other {
+    note: String,
+    at: Option<At>,
+}
+
+/// The report on two files that have other records at the same place of a ring.
+fn other_records(
+    a: &Snapshot,
+    b: &Snapshot,
+    table: &[(u32, u32, u32)],
+    ring: (u32, u32),
+) -> String {
+    let known = entries(table, ring).first();
+    let component = known.map(|(_, _, n)| b.component_name(b.rings[*n as usize].id.0));
+    format!(
+        "{} and {}: of two machines with one boot id, as of a saved state that both were started \
+         from: they have other records at the same place (ring {} of {})",
+        a.name,
+        b.name,
+        ring.1,
+        component.unwrap_or_default()
+    )
+}
+
 /// Compares a file with those of a log: the rings that count anew, or why it is of another machine.
 fn compare(
     files: &[Snapshot],
     tables: &Tables,
     log: &Log,
     i: usize,
-) -> Result<Vec<(usize, u32)>, String> {
+) -> Result<Vec<(usize, u32)>, Other> {
     let table = &tables[&i];
     let mut epochs = Vec::new();
     let before = || log.files.iter().rev().take(BACK);
     let mut known = before().map(|&file| &files[file]);
     if let Some(a) = known.find(|a| clocks_differ(a, &files[i])) {
-        return Err(format!(
+        let note = format!(
             "{} and {}: of two machines with one boot id, as of a saved state that both were started \
              from: their clocks contradict each other",
             a.name, files[i].name
-        ));
+        );
+        return Err(Other { note, at: None });
     }
     let of = |file: usize, entries: &[(u32, u32, u32)]| -> Vec<Arc<RingPages>> {
         let rings = entries.iter().map(|e| &files[file].rings[e.2 as usize]);
@@ -226,13 +351,11 @@ fn compare(
         let base = match relation((a, &old), (b, &new)) {
             Relation::Same => base(&old, &new),
             Relation::Anew => old.iter().map(|ring| ring.epoch).max().unwrap_or(0) + 1,
-            Relation::Other => {
-                let component = a.component_name(old[0].id.0);
-                return Err(format!(
-                    "{} and {}: of two machines with one boot id, as of a saved state that both were \
-                     started from: they have other records at the same place (ring {} of {component})",
-                    a.name, b.name, id.1
-                ));
+            Relation::Other(ordinal) => {
+                return Err(Other {
+                    note: other_records(a, b, table, id),
+                    at: ordinal.map(|ordinal| (id, ordinal)),
+                });
             }
         };
         if base > 0 {
@@ -277,14 +400,14 @@ fn relation(old: Of<'_>, new: Of<'_>) -> Relation {
         return match () {
             () if goes_on(old.0, &a1, &b0) => Relation::Same,
             () if b0.first < end_of(&a1) && is_later(&b0) => Relation::Anew,
-            () => Relation::Other,
+            () => Relation::Other(None),
         };
     }
     if seq(&b1) < seq(&a0) {
         return match () {
             () if is_later(&b0) => Relation::Anew,
             () if goes_on(new.0, &b1, &a0) => Relation::Same,
-            () => Relation::Other,
+            () => Relation::Other(None),
         };
     }
     let common = seq(&a1).min(seq(&b1));
@@ -381,12 +504,16 @@ fn decide(a: &[Known], b: &[Known], taken: Option<u64>) -> Relation {
     };
     // Both are in the order of their ordinals.
     let (mut i, mut j, mut common, mut equal) = (0, 0, 0, 0);
+    let mut differs = None;
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
         let order = x.ordinal.cmp(&y.ordinal);
         i += usize::from(order.is_le());
         j += usize::from(order.is_ge());
         common += usize::from(order.is_eq());
         equal += usize::from(order.is_eq() && x.is(y));
+        if order.is_eq() && !x.is(y) {
+            differs = differs.or(Some(x.ordinal));
+        }
     }
     let goes_on =
         |last: &Known, first: &Known| last.ordinal < first.ordinal && last.clock <= first.clock;
@@ -402,6 +529,6 @@ fn decide(a: &[Known], b: &[Known], taken: Option<u64>) -> Relation {
     let earliest = b.iter().map(|r| r.clock).min();
     match earliest.cmp(&latest) {
         Ordering::Greater | Ordering::Equal => Relation::Anew,
-        Ordering::Less => Relation::Other,
+        Ordering::Less => Relation::Other(differs),
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! How much memory files need: not more for a longer one, so much for each ring, and so much for each
-//! file.
+//! How much memory files need: not more for a longer one, so much for each ring, and so much for
+//! each file.
 //!
 //! Counts what is allocated, so the figures are the same on every machine.
 
@@ -172,9 +172,9 @@ fn print(files: &[Snapshot], streams: &[Stream], records: u64) {
     assert_eq!(lines, records);
 }
 
-/// A snapshot of one boot, taken after so many seconds, with as many pairs of clocks as a kernel keeps
-/// and the rings of two tasks: one that goes on in all files and is called otherwise in each second
-/// one, and one that is in this file only.
+/// A snapshot of one boot, taken after so many seconds, with as many pairs of clocks as a kernel
+/// keeps and the rings of two tasks: one that goes on in all files and is called otherwise in each
+/// second one, and one that is in this file only.
 fn of_one_boot(n: u64) -> Snapshot {
     const S: u64 = 1_000_000_000;
     let mut b = Builder::new();
@@ -186,6 +186,21 @@ fn of_one_boot(n: u64) -> Snapshot {
         ring.records = RECORDS * (seq + 1);
         b.ring(&ring).page(&ring, &page(id, seq));
     }
+    Snapshot::read(format!("{n}.snap"), Source::Memory(b.end())).unwrap()
+}
+
+/// A snapshot of a machine that was started from a saved state, as others were: what it has logged
+/// since is its own.
+fn of_saved_state(n: u64) -> Snapshot {
+    let mut b = begin();
+    let mut ring = Ring::task(1, 1, 1, "task");
+    let mut page = Page::new(1, 1, 0, 0);
+    for i in 0..RECORDS {
+        page.record(10 * i, 1, (&(i as u32), &0u64));
+    }
+    page.record(1000 + n, 1, (&(n as u32), &n));
+    ring.records = page.records().into();
+    b.ring(&ring).page(&ring, &page);
     Snapshot::read(format!("{n}.snap"), Source::Memory(b.end())).unwrap()
 }
 
@@ -203,18 +218,21 @@ fn components(count: u32) -> Snapshot {
 }
 
 /// Opens files as all commands do, and unites their rings.
-fn open_all(files: Vec<Snapshot>) {
+fn open_all(files: Vec<Snapshot>, boots: usize) {
     let captures = Captures::new(files, &[], None);
-    assert_eq!(captures.notes, [""; 0]);
-    assert!(!captures.streams(&[]).is_empty());
+    let first = captures.boots.iter().enumerate();
+    let first = first.filter(|(file, boot)| *file == boot.index);
+    assert_eq!(first.count(), boots);
+    assert!(captures.streams(&[]).len() >= boots);
 }
 
 /// Twice as many take at most twice as much memory, and as much work by what is allocated in all.
-fn is_linear(what: &str, files: impl Fn(u32) -> Vec<Snapshot>) {
+fn is_linear(what: &str, files: impl Fn(u32) -> Vec<Snapshot>, boots: impl Fn(usize) -> usize) {
     let of = |count: u32| {
         let (mut most, mut all) = (0, 0);
         let made = files(count);
-        all += heap::all_of(|| most = heap::most_of(|| open_all(made)));
+        let boots = boots(made.len());
+        all += heap::all_of(|| most = heap::most_of(|| open_all(made, boots)));
         [most, all]
     };
     // What doesn't grow is in the first.
@@ -233,12 +251,13 @@ fn is_linear(what: &str, files: impl Fn(u32) -> Vec<Snapshot>) {
 /// One test, as allocations of others would count.
 #[test]
 fn memory_is_that_of_the_rings_and_not_of_their_length() {
-    is_linear("files of one boot", |count| {
-        (0..count).map(|n| of_one_boot(n.into())).collect()
-    });
-    is_linear("components of one file", |count| {
-        vec![components(10 * count)]
-    });
+    let each = |make: fn(u64) -> Snapshot| {
+        move |count: u32| (0..count).map(|n| make(n.into())).collect::<Vec<_>>()
+    };
+    is_linear("files of one boot", each(of_one_boot), |_| 1);
+    is_linear("machines of one saved state", each(of_saved_state), |n| n);
+    let of_many = |count| vec![components(10 * count)];
+    is_linear("components of one file", of_many, |_| 1);
     /// Buffers may grow once more.
     const ROOM: usize = 4 << 10;
     let dir = tempfile::tempdir().unwrap();
