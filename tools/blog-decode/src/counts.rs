@@ -8,7 +8,7 @@ use crate::{
     decode::Entry,
     field::{Selector, Val},
     key,
-    tally::{Rows, Sum, Tally},
+    tally::{Number, Rows, Sum, Tally},
 };
 
 /// What is counted.
@@ -91,9 +91,9 @@ impl Counts {
         }
         let sum = self.how.sum.as_ref();
         let number = match sum.and_then(|field| field.value(&subject)) {
-            Some(Val::Number(n)) => Some(n),
-            Some(Val::Big(_)) => None,
-            _ => Some(0),
+            Some(Val::Number(n)) => Number::Is(n),
+            Some(Val::Big(_)) => Number::TooLarge,
+            _ => Number::Absent,
         };
         self.tally.add(&self.key, Sum { records: 1, number })
     }

@@ -30,15 +30,52 @@ pub(crate) fn temporary(e: io::Error) -> io::Error {
 pub struct Sum {
     /// Records.
     pub records: u64,
-    /// A number of theirs; `None`: it is too large.
-    pub number: Option<i128>,
+    /// A number of theirs.
+    pub number: Number,
+}
+
+/// What a number adds up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Number {
+    /// No record has it.
+    Absent,
+    /// This.
+    Is(i128),
+    /// It is too large.
+    TooLarge,
+}
+
+impl Number {
+    fn add(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Absent, n) | (n, Self::Absent) => n,
+            (Self::Is(a), Self::Is(b)) => a.checked_add(b).map_or(Self::TooLarge, Self::Is),
+            _ => Self::TooLarge,
+        }
+    }
+
+    /// As a file has it: which one it is, and the number.
+    fn parts(self) -> (u8, i128) {
+        match self {
+            Self::Absent => (0, 0),
+            Self::Is(n) => (1, n),
+            Self::TooLarge => (2, 0),
+        }
+    }
+
+    fn of((kind, n): (u8, i128)) -> Self {
+        match kind {
+            0 => Self::Absent,
+            1 => Self::Is(n),
+            _ => Self::TooLarge,
+        }
+    }
 }
 
 impl Sum {
     fn add(&mut self, other: Self) {
         self.records += other.records;
-        let numbers = self.number.zip(other.number);
-        self.number = numbers.and_then(|(a, b)| a.checked_add(b));
+        self.number = self.number.add(other.number);
     }
 }
 
@@ -110,8 +147,9 @@ impl Tally {
             file.write_all(&(key.len() as u64).to_le_bytes())?;
             file.write_all(&key)?;
             file.write_all(&sum.records.to_le_bytes())?;
-            file.write_all(&[u8::from(sum.number.is_some())])?;
-            file.write_all(&sum.number.unwrap_or(0).to_le_bytes())?;
+            let (kind, number) = sum.number.parts();
+            file.write_all(&[kind])?;
+            file.write_all(&number.to_le_bytes())?;
         }
         let mut file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.rewind()?;
@@ -155,20 +193,20 @@ impl Source {
         }
         let mut key = vec![0; u64::from_le_bytes(len) as usize];
         file.read_exact(&mut key)?;
-        let (mut records, mut is_some, mut number) = ([0; 8], [0; 1], [0; 16]);
+        let (mut records, mut kind, mut number) = ([0; 8], [0; 1], [0; 16]);
         file.read_exact(&mut records)?;
-        file.read_exact(&mut is_some)?;
+        file.read_exact(&mut kind)?;
         file.read_exact(&mut number)?;
         let sum = Sum {
             records: u64::from_le_bytes(records),
-            number: (is_some != [0]).then(|| i128::from_le_bytes(number)),
+            number: Number::of((kind[0], i128::from_le_bytes(number))),
         };
         Ok(Some((key, sum)))
     }
 }
 
 /// A row as the heap orders it: by its key, then by its source; then its sum.
-type Waiting = (Vec<u8>, usize, u64, Option<i128>);
+type Waiting = (Vec<u8>, usize, u64, Number);
 
 /// Rows in the order of their keys.
 pub struct Rows {
@@ -230,7 +268,7 @@ mod tests {
             };
             let sum = Sum {
                 records: 1,
-                number: Some(n.into()),
+                number: Number::Is(n.into()),
             };
             // With no memory at all, each row is a file.
             for tally in tallies.iter_mut().filter(|t| t.most > 0 || n < 300) {
@@ -258,7 +296,7 @@ mod tests {
             for (key, (records, number)) in &expected {
                 let sum = Sum {
                     records: *records,
-                    number: Some(*number),
+                    number: Number::Is(*number),
                 };
                 assert_eq!(rows.next().unwrap(), Some((key.clone(), sum)));
             }
@@ -267,22 +305,28 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_that_is_too_large_is_none() {
+    fn a_sum_may_be_too_large_or_absent() {
         let mut tally = Tally::default();
         let [one, most] = [1, i128::MAX].map(|n| Sum {
             records: 1,
-            number: Some(n),
+            number: Number::Is(n),
         });
-        for sum in [most, one, one] {
+        let absent = Sum {
+            records: 1,
+            number: Number::Absent,
+        };
+        for sum in [absent, most, one] {
             tally.add(b"x", sum).unwrap();
+            // As a file has it.
+            tally.spill().unwrap();
         }
+        tally.add(b"y", absent).unwrap();
         let none = Sum {
             records: 3,
-            number: None,
+            number: Number::TooLarge,
         };
-        assert_eq!(
-            tally.rows().unwrap().next().unwrap(),
-            Some((b"x".to_vec(), none))
-        );
+        let mut rows = tally.rows().unwrap();
+        assert_eq!(rows.next().unwrap(), Some((b"x".to_vec(), none)));
+        assert_eq!(rows.next().unwrap(), Some((b"y".to_vec(), absent)));
     }
 }

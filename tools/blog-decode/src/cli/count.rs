@@ -16,6 +16,7 @@ use crate::{
         text::escape_name,
     },
     sidetable::Site,
+    tally::Number,
 };
 
 /// Prints how many records there are of each kind.
@@ -162,7 +163,7 @@ impl Answer<'_> {
                 self.hidden_records += row.sum.records;
                 continue;
             }
-            self.has_overflow |= row.sum.number.is_none();
+            self.has_overflow |= row.sum.number == Number::TooLarge;
             match self.args.json {
                 true => self.as_json(&row, out),
                 false => self.as_text(&row, out)?,
@@ -244,7 +245,11 @@ impl Answer<'_> {
         let rate = self.rate(row).map_or("-".into(), short);
         write!(out, "{records:>11} {percent:>6.1} {rate:>8}")?;
         if self.args.sum.is_some() {
-            let sum = row.sum.number.map_or("?".into(), |n| n.to_string());
+            let sum = match row.sum.number {
+                Number::Absent => "-".into(),
+                Number::Is(n) => n.to_string(),
+                Number::TooLarge => "?".into(),
+            };
             write!(out, " {sum:>14}")?;
         }
         out.push(b' ');
@@ -264,7 +269,11 @@ impl Answer<'_> {
             false => o.maybe("from_boot_ns", from),
         }
         o.number("records", row.sum.records);
-        o.maybe("sum", row.sum.number.filter(|_| self.args.sum.is_some()));
+        let sum = match row.sum.number {
+            Number::Is(n) if self.args.sum.is_some() => Some(n),
+            _ => None,
+        };
+        o.maybe("sum", sum);
         self.fields.json("by", &row.values, &mut o);
         o.end();
         out.push(b'\n');

@@ -28,7 +28,7 @@ use crate::{
     },
     quantile::Quantiles,
     spans::{Pair, Seen, Slowest, Span, Spans, Unpaired},
-    tally::{Row, Rows, Sum, Tally},
+    tally::{Number, Row, Rows, Sum, Tally},
 };
 
 /// Shares of 1000 that are shown, and their names.
@@ -78,7 +78,7 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
                 let key = [&span.group[..], &span.length.to_be_bytes()].concat();
                 let one = Sum {
                     records: 1,
-                    number: None,
+                    number: Number::Absent,
                 };
                 groups.add(&key, one)?;
             }
