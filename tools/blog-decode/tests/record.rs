@@ -233,6 +233,28 @@ fn the_table_of_a_probe_is_not_missed() {
     assert_eq!(out.status, 0, "{out:?}");
 }
 
+/// As that of the module blog, which logs little itself.
+#[test]
+fn a_table_that_no_record_needs_is_not_missed() {
+    let rig = rig();
+    let mut b = begin(&[&rig.build_id, b"another"], SECOND);
+    let ring = Ring::task(1, 3, 42, "dd");
+    b.ring(&ring).page(&ring, &piece(3, 1, 0, &[SECOND]));
+    rig.write("a", as_stream(b.bytes.clone()));
+    let out = record(&rig, &["a"]);
+    assert_eq!((out.status, out.err.lines().count()), (0, 1), "{out:?}");
+    let mut page = Page::new(3, 2, 2 * SECOND, 1);
+    page.record(2 * SECOND, 5, ());
+    b.page(&ring, &page);
+    rig.write("b", as_stream(b.bytes));
+    let out = record(&rig, &["b"]);
+    assert_eq!(out.status, 1, "{out:?}");
+    assert!(
+        out.err.contains("no side table of build ID 616e6f74686572"),
+        "{out:?}"
+    );
+}
+
 #[test]
 fn a_table_that_is_missing_is_told_of() {
     let rig = rig();

@@ -18,6 +18,7 @@
 //! name, but isn't known for a recording, is reported and stays.
 
 use std::{
+    collections::HashSet,
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
@@ -45,7 +46,7 @@ use crate::{
     open::{PART, TABLES},
     sidetable::{build_id, find_file},
     snapshot::{split::Split, text, Snapshot, FILE_HEADER},
-    wire::file::FILE_MAGIC,
+    wire::file::{Image, FILE_MAGIC},
 };
 
 /// Name of files.
@@ -260,6 +261,7 @@ impl Out {
         while dir.is_searching() {
             dir.take_tables(Some(LOOK), &self.split);
         }
+        dir.take_tables(None, &self.split);
         let rest = self.split.end();
         let rest = rest.map_err(|e| format!("{}: {e}", self.from));
         let written = rest.and_then(|(rest, damage)| {
@@ -297,6 +299,9 @@ struct Dir<'a> {
     searched: Vec<(String, Vec<u8>)>,
     until: Instant,
     known: Vec<Vec<u8>>,
+    /// Build IDs of images that have records, and what to report of those without a table.
+    used: HashSet<Vec<u8>>,
+    missing: Vec<(Vec<u8>, String)>,
     written: u64,
     bytes: u64,
     removed: u64,
@@ -441,6 +446,8 @@ impl<'a> Dir<'a> {
             searched: Vec::new(),
             until: Instant::now(),
             known: Vec::new(),
+            used: HashSet::new(),
+            missing: Vec::new(),
             written: 0,
             bytes: 0,
             removed: 0,
@@ -522,7 +529,11 @@ impl<'a> Dir<'a> {
 
     /// Reports which tables were not found in time.
     fn give_up(&mut self) {
-        for (name, id) in std::mem::take(&mut self.searched) {
+        let searched = std::mem::take(&mut self.searched);
+        for (name, id) in searched
+            .into_iter()
+            .filter(|(_, id)| self.used.contains(id))
+        {
             complain(&format!(
                 "{name}: the search for the side table of build ID {} was given up after {} s; its \
                  records need it to be decoded",
@@ -553,7 +564,28 @@ impl<'a> Dir<'a> {
                 self.ask_for(name, id);
                 continue;
             }
-            complain(&format!("{name}: {e}; its records need it to be decoded"));
+            let what = format!("{name}: {e}; its records need it to be decoded");
+            self.missing.push((id, what));
+        }
+        self.tell_missing(split);
+    }
+
+    /// Reports tables that are missing, once there are records that need them.
+    fn tell_missing(&mut self, split: &Split) {
+        if self.missing.is_empty() && self.searched.is_empty() {
+            return;
+        }
+        let is_used = |image: &&Image| {
+            let own = |site: &u32| site.wrapping_sub(image.first) < image.count;
+            split.sites.iter().any(own)
+        };
+        let used = split.images.iter().filter(is_used);
+        self.used.extend(used.map(|image| build_id(image).to_vec()));
+        let missing = std::mem::take(&mut self.missing).into_iter();
+        let (needed, rest): (Vec<_>, _) = missing.partition(|(id, _)| self.used.contains(id));
+        self.missing = rest;
+        for (_, what) in needed {
+            complain(&what);
             self.status = PARTIAL;
         }
     }

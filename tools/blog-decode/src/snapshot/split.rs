@@ -17,6 +17,7 @@ use super::{
 use crate::{
     blogfmt::{format::Table, source::Source},
     error::Error,
+    record::{Item, Version, Walk},
     wire::file::{Image, Kind, SectionHeader},
 };
 
@@ -45,6 +46,10 @@ pub struct Split {
     next_in_file: u32,
     /// Images that it has listed.
     pub images: Vec<Image>,
+    /// Ids of call sites that it has records of.
+    pub sites: HashSet<u32>,
+    /// That of its records.
+    version: Version,
     /// Build IDs of images whose side tables it has.
     pub tables: HashSet<Vec<u8>>,
     /// Whether it is a stream.
@@ -64,12 +69,12 @@ impl Split {
                 self.rest = rest;
                 return Ok(());
             }
-            let (len, stream) = file_header(&rest[..FILE_HEADER])?;
+            let (len, file) = header_of(&rest[..FILE_HEADER])?;
             if rest.len() < len {
                 self.rest = rest;
                 return Ok(());
             }
-            self.stream = stream;
+            (self.stream, self.version) = (file.stream, file.version);
             self.header = rest[..len].to_vec();
             out.extend_from_slice(&self.header);
             at = len;
@@ -129,6 +134,20 @@ impl Split {
         out
     }
 
+    /// Notes which call sites the records of a page are of.
+    fn note_sites(&mut self, mut f: Fields<'_>) {
+        let (Some(_), Some(_), page) = (f.u32(), f.u32(), f.0) else {
+            return;
+        };
+        let Some(info) = f.page_info() else { return };
+        let mut walk = Walk::new(&info, page.len(), self.version);
+        while let Some(item) = walk.next(page) {
+            if let Item::Record { site, .. } = item {
+                self.sites.insert(site);
+            }
+        }
+    }
+
     fn keep(&mut self, header: &SectionHeader, section: &[u8]) -> Result<(), Error> {
         let payload = &section[SECTION_HEADER..SECTION_HEADER + header.len as usize];
         if crc32fast::hash(payload) != header.payload_crc {
@@ -152,6 +171,10 @@ impl Split {
                 self.ended = true;
                 None
             }
+            Some(Kind::Page) => {
+                self.note_sites(f);
+                None
+            }
             Some(Kind::Component) => f.u32().map(u64::from),
             Some(Kind::Ring) => f.u64(),
             _ => None,
@@ -173,9 +196,14 @@ impl Split {
 
 /// Length of a file's header, and whether it is a stream's.
 pub fn file_header(raw: &[u8]) -> Result<(usize, bool), Error> {
+    header_of(raw).map(|(len, file)| (len, file.stream))
+}
+
+/// The same with all that a file's header says.
+fn header_of(raw: &[u8]) -> Result<(usize, Snapshot), Error> {
     let mut file = Snapshot::empty(String::new(), Source::Memory(raw.to_vec()));
     match file.check_header()? {
-        len if len <= HEADER_MAX && !file.damage.bad_header => Ok((len as usize, file.stream)),
+        len if len <= HEADER_MAX && !file.damage.bad_header => Ok((len as usize, file)),
         _ => Err(Error::File("not a BLog snapshot or stream".into())),
     }
 }
