@@ -51,17 +51,19 @@ impl Contents {
         while let Some(inner) = dirs.pop() {
             let mut problem =
                 |path: &Path, e| all.problems.push(format!("{}: {e}", path.display()));
-            let entries = match fs::read_dir(&inner) {
-                Ok(entries) => entries,
+            let mut entries = match fs::read_dir(&inner) {
+                Ok(entries) => entries.map(|e| e.map(|e| e.path())).collect::<Vec<_>>(),
                 Err(e) if inner == dir => return Err(e),
                 Err(e) => {
                     problem(&inner, e);
                     continue;
                 }
             };
+            // By which name a file is there doesn't depend on the file system.
+            entries.sort_by_cached_key(|e| e.as_ref().ok().cloned());
             for entry in entries {
                 let path = match entry {
-                    Ok(entry) => entry.path(),
+                    Ok(path) => path,
                     Err(e) => {
                         problem(&inner, e);
                         continue;
