@@ -186,6 +186,7 @@ MODULE_PARM_DESC(component, "Settings of components: NAME:KEY=VALUE,..., KEY one
 const char *blog_take_early(void)
 {
 	guard(mutex)(&blog_params_lock);
+	/* Pairs with blog_show_settings(). */
 	smp_store_release(&blog_runs, true);
 	return blog_early;
 }
