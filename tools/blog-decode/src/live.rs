@@ -29,7 +29,7 @@ use crate::{
     snapshot::{
         parse_section_header,
         run::{seq, Run},
-        scan::{changes_hands, Part, Sections},
+        scan::{before, changes_hands, Part, Sections},
         RingInfo, RingPages, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER,
     },
     wire::file::ClockPair,
@@ -314,9 +314,7 @@ impl<'w> Live<'w> {
             return None;
         }
         let mut of = RingPages::new(id);
-        if self.files[i].stream {
-            of.before = ring.as_ref().map_or(0, |ring| ring.records);
-        }
+        of.before = ring.as_ref().and_then(|ring| before(&self.files[i], ring));
         of.ring = ring;
         let stream = Stream::new(component.into(), i, of.into(), self.files[i].cleared(id.0));
         let slot = Slot {

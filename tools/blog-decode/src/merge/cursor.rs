@@ -294,7 +294,13 @@ impl Cursor {
         let mut elsewhere = match gap {
             0 => 0,
             _ => {
-                let of_others = stream.before(file).filter(|n| *n <= page.first);
+                let first = stream.runs().find(|(of, _)| *of == file);
+                let is_first = first.is_some_and(|(_, run)| run.first.offset == page.offset);
+                let known = stream.before(file).filter(|(n, _)| *n <= page.first);
+                let of_others = known.map(|(n, or_more)| match or_more && is_first {
+                    true => page.first,
+                    false => n,
+                });
                 of_others.map_or(0, |n| n.saturating_sub(self.expected))
             }
         };

@@ -58,7 +58,7 @@ pub struct Stream {
     /// Names that its owner has had, each up to a clock, where files differ in it.
     names: Vec<(u64, [u8; COMM_LEN])>,
     /// Files of a stream that had records before, and how many: those are in other files.
-    before: Vec<(usize, u64)>,
+    before: Vec<(usize, (u64, bool))>,
     /// What is older than this clock has been cleared before any of its files was made.
     cleared: u64,
 }
@@ -76,10 +76,7 @@ impl Stream {
             from: 0,
             since: 0,
             names: Vec::new(),
-            before: (of_before > 0)
-                .then_some((file, of_before))
-                .into_iter()
-                .collect(),
+            before: of_before.map(|n| (file, n)).into_iter().collect(),
             cleared,
         }
     }
@@ -151,7 +148,7 @@ impl Stream {
     }
 
     /// How many records the stream had before this file of it.
-    fn before(&self, file: usize) -> Option<u64> {
+    fn before(&self, file: usize) -> Option<(u64, bool)> {
         let found = self.before.iter().find(|(of, _)| *of == file);
         found.map(|(_, records)| *records)
     }

@@ -135,9 +135,7 @@ impl Stream {
     /// Takes in what another file has of the ring.
     fn unite(&mut self, i: usize, ring: &Arc<RingPages>, taken: impl Fn(usize) -> Option<u64>) {
         self.rename(i, ring, &taken);
-        if ring.before > 0 {
-            self.before.push((i, ring.before));
-        }
+        self.before.extend(ring.before.map(|n| (i, n)));
         let runs = self.runs_mut();
         runs.extend(ring.runs.iter().map(|run| (i, *run)));
         // The latest, not the largest: `clear` makes counts smaller.

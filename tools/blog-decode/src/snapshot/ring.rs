@@ -85,8 +85,9 @@ pub struct RingPages {
     pub id: (u32, u32),
     /// How often the ring has counted anew before, as far as other files tell.
     pub epoch: u32,
-    /// Of the capture of a stream: records that the stream had before this file.
-    pub before: u64,
+    /// Of the capture of a stream: records that the stream had before this file, at least; and
+    /// whether it may have had more.
+    pub before: Option<(u64, bool)>,
     /// Pages in the order of the file.
     pub runs: Vec<Run>,
 }
@@ -98,7 +99,7 @@ impl RingPages {
             ring: None,
             id,
             epoch: 0,
-            before: 0,
+            before: None,
             runs: Vec::new(),
         }
     }

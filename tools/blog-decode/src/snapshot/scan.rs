@@ -198,6 +198,15 @@ pub(crate) fn changes_hands(old: &RingInfo, new: &RingInfo) -> bool {
     who(old) != who(new) || old.retired > new.retired || ends_again
 }
 
+/// What the first section of a ring says of [`RingPages::before`].
+///
+/// A stream begins with the clock's start, so one that begins with a single pair is a further file of
+/// a recording. Its section is the last one that came, and may be older than the file.
+pub(crate) fn before(file: &Snapshot, ring: &RingInfo) -> Option<(u64, bool)> {
+    let known = (ring.records, file.pairs.len() == 1);
+    Some(known).filter(|known| file.stream && *known != (0, false))
+}
+
 /// One pass through a whole file.
 pub(super) struct Scan<'a> {
     file: &'a mut Snapshot,
@@ -347,10 +356,10 @@ impl<'a> Scan<'a> {
             self.rings.remove(&id);
             self.ring_mut(id).epoch = epoch;
         }
-        let is_stream = self.file.stream;
+        let before = before(self.file, &new);
         let ring = self.ring_mut(id);
-        if is_stream && ring.ring.is_none() && ring.runs.is_empty() {
-            ring.before = new.records;
+        if ring.ring.is_none() && ring.runs.is_empty() {
+            ring.before = before;
         }
         ring.ring = Some(new);
     }
