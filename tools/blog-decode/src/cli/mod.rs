@@ -204,7 +204,9 @@ pub(crate) fn complain(what: &str) {
         .chars()
         .map(|c| if is_unsafe(c) { '?' } else { c })
         .collect();
-    let _ = writeln!(std::io::stderr(), "blog-decode: {what}");
+    // In one write: what else goes to that file must not come in between.
+    let line = format!("blog-decode: {what}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// The text of a system error without the number that Rust appends.
