@@ -168,8 +168,9 @@ CELLS = {
 def enum(arg):
     """Variants with their numbers, and with their names if they have some."""
     file, name = arg.split("::")
-    # By itself, or in the macro that defines it.
-    start = rf"(?:pub enum|named! \{{\n(?:    ///[^\n]*\n)*   ) {name} \{{"
+    # By itself, or in a macro that defines it.
+    macro = r"(?:named|numbered)! \{\n(?:    ///[^\n]*\n)*   "
+    start = rf"(?:pub enum|{macro}) {name}(?:: u\d+, \w+)? \{{"
     body = find(start + r"(.*?)\n *\}", wire(file), re.S)[1]
     return re.findall(r'^ +(\w+) = (\d+)(?: "(.*)")?,', body, re.M)
 

@@ -63,52 +63,32 @@ pub struct FileHeader {
     pub crc: u32,
 }
 
-/// Kinds of section.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-pub enum Kind {
-    /// Payload [`System`].
-    System = 1,
-    /// Payload [`Clock`], then [`Clock::pairs`] times [`ClockPair`].
-    Clock = 2,
-    /// Payload: any number of [`Image`].
-    Images = 3,
-    /// Payload [`ComponentSection`].
-    Component = 4,
-    /// Payload [`RingSection`].
-    Ring = 5,
-    /// Payload [`Page`], then the page's bytes from its start up to its published end
-    /// (`record::PageInfo` and the records).
-    Page = 6,
-    /// Payload [`End`].
-    End = 7,
-    /// Payload: any number of [`Task`].
-    Tasks = 8,
-    /// Payload [`Counts`], then a `u64` for each of its sites.
-    Counts = 9,
-    /// Payload: a side table, as a file has it, of a later [`Image`] that a probe is.
-    Table = 10,
-    /// Payload: any number of [`Wait`].
-    Waits = 11,
-}
-
-impl Kind {
-    /// The kind with this number, where this version knows it.
-    pub const fn from_u16(n: u16) -> Option<Self> {
-        match n {
-            1 => Some(Self::System),
-            2 => Some(Self::Clock),
-            3 => Some(Self::Images),
-            4 => Some(Self::Component),
-            5 => Some(Self::Ring),
-            6 => Some(Self::Page),
-            7 => Some(Self::End),
-            8 => Some(Self::Tasks),
-            9 => Some(Self::Counts),
-            10 => Some(Self::Table),
-            11 => Some(Self::Waits),
-            _ => None,
-        }
+numbered! {
+    /// Kinds of section.
+    Kind: u16, from_u16 {
+        /// Payload [`System`].
+        System = 1,
+        /// Payload [`Clock`], then [`Clock::pairs`] times [`ClockPair`].
+        Clock = 2,
+        /// Payload: any number of [`Image`].
+        Images = 3,
+        /// Payload [`ComponentSection`].
+        Component = 4,
+        /// Payload [`RingSection`].
+        Ring = 5,
+        /// Payload [`Page`], then the page's bytes from its start up to its published end
+        /// (`record::PageInfo` and the records).
+        Page = 6,
+        /// Payload [`End`].
+        End = 7,
+        /// Payload: any number of [`Task`].
+        Tasks = 8,
+        /// Payload [`Counts`], then a `u64` for each of its sites.
+        Counts = 9,
+        /// Payload: a side table, as a file has it, of a later [`Image`] that a probe is.
+        Table = 10,
+        /// Payload: any number of [`Wait`].
+        Waits = 11,
     }
 }
 
@@ -255,31 +235,18 @@ pub struct Task {
     pub cpu: u32,
 }
 
-/// The kinds of locks of which the kernel knows who waits (`CONFIG_DETECT_HUNG_TASK_BLOCKER`), one
-/// more than in `linux/hung_task.h`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum LockKind {
-    /// A mutex.
-    Mutex = 1,
-    /// A semaphore, whose holder is who took it last.
-    Semaphore = 2,
-    /// A read-write semaphore, to read.
-    RwsemRead = 3,
-    /// A read-write semaphore, to write.
-    RwsemWrite = 4,
-}
-
-impl LockKind {
-    /// The kind with this number.
-    pub const fn from_u32(n: u32) -> Option<Self> {
-        match n {
-            1 => Some(Self::Mutex),
-            2 => Some(Self::Semaphore),
-            3 => Some(Self::RwsemRead),
-            4 => Some(Self::RwsemWrite),
-            _ => None,
-        }
+numbered! {
+    /// The kinds of locks of which the kernel knows who waits (`CONFIG_DETECT_HUNG_TASK_BLOCKER`), one
+    /// more than in `linux/hung_task.h`.
+    LockKind: u32, from_u32 {
+        /// A mutex.
+        Mutex = 1,
+        /// A semaphore, whose holder is who took it last.
+        Semaphore = 2,
+        /// A read-write semaphore, to read.
+        RwsemRead = 3,
+        /// A read-write semaphore, to write.
+        RwsemWrite = 4,
     }
 }
 

@@ -95,38 +95,32 @@ impl Header {
     }
 }
 
-/// What a control record (site 0) says: the low byte of its first payload word.
-///
-/// The second byte of that word is the [`Lost`] cause for [`Control::Lost`] and the [`Context`] for
-/// [`Control::Task`], else 0. The upper half is the CPU for [`Control::Task`], else 0. A decoder
-/// skips a kind that it doesn't know by the record's length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Control {
-    /// Payload: word, full clock (`u64`). The bits above [`TS_BITS`] of all that follows in this
-    /// page.
-    TimeExtend = 1,
-    /// Payload: word with the cause, count (`u64`) of records lost since the last such record.
-    Lost = 2,
-    /// Payload: word with the [`Context`], pid (`i32`), tgid (`i32`), comm (16 bytes). The writer
-    /// from here on in this page, of a [`Context::Shared`] ring or of a task that has been renamed.
-    /// Pid and tgid are -1 and comm is empty for an interrupt.
-    Task = 3,
-    /// Payload: word, count (`u64`) of records that stood here, and that the selection of the
-    /// reader has left out. They count among the page's records. Not in a ring.
-    Left = 4,
+numbered! {
+    /// What a control record (site 0) says: the low byte of its first payload word.
+    ///
+    /// The second byte of that word is the [`Lost`] cause for [`Control::Lost`] and the [`Context`]
+    /// for [`Control::Task`], else 0. The upper half is the CPU for [`Control::Task`], else 0. A
+    /// decoder skips a kind that it doesn't know by the record's length.
+    Control: u8, from_u8 {
+        /// Payload: word, full clock (`u64`). The bits above [`TS_BITS`] of all that follows in
+        /// this page.
+        TimeExtend = 1,
+        /// Payload: word with the cause, count (`u64`) of records lost since the last such record.
+        Lost = 2,
+        /// Payload: word with the [`Context`], pid (`i32`), tgid (`i32`), comm (16 bytes). The
+        /// writer from here on in this page, of a [`Context::Shared`] ring or of a task that has
+        /// been renamed. Pid and tgid are -1 and comm is empty for an interrupt.
+        Task = 3,
+        /// Payload: word, count (`u64`) of records that stood here, and that the selection of the
+        /// reader has left out. They count among the page's records. Not in a ring.
+        Left = 4,
+    }
 }
 
 impl Control {
     /// The kind after a first payload word, where this version knows it.
     pub const fn from_word(word: u32) -> Option<Self> {
-        match word as u8 {
-            1 => Some(Self::TimeExtend),
-            2 => Some(Self::Lost),
-            3 => Some(Self::Task),
-            4 => Some(Self::Left),
-            _ => None,
-        }
+        Self::from_u8(word as u8)
     }
 }
 
@@ -237,40 +231,6 @@ impl ControlRecord {
 pub const CONTROL_SIZE: u32 = (HEADER_SIZE + 12) as u32;
 /// Size in bytes of a whole task record.
 pub const TASK_SIZE: u32 = (HEADER_SIZE + 28) as u32;
-
-/// Defines an enum by the numbers and the names of its variants.
-macro_rules! named {
-    ($(#[$meta:meta])* $name:ident {
-        $($(#[$doc:meta])* $variant:ident = $n:literal $text:literal,)*
-    }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        #[repr(u8)]
-        pub enum $name {
-            $($(#[$doc])* $variant = $n,)*
-        }
-
-        impl $name {
-            /// All of them, in the order of their numbers.
-            pub const ALL: [Self; [$($n),*].len()] = [$(Self::$variant),*];
-
-            /// The one with this number.
-            pub const fn from_u8(n: u8) -> Option<Self> {
-                match n {
-                    $($n => Some(Self::$variant),)*
-                    _ => None,
-                }
-            }
-
-            /// Its name, as files and tools read and print it.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $text,)*
-                }
-            }
-        }
-    };
-}
 
 named! {
     /// Why records were lost. The number is the second byte of a lost record's first payload word,

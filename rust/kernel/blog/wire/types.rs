@@ -100,29 +100,15 @@ pub const DERIVED: u8 = 0x50;
 /// Size of the hash of a [`PRIVATE`] argument.
 pub const PRIVATE_HASH: usize = 8;
 
-/// What is done with a [`PRIVATE`] argument: a component's setting.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Privacy {
-    /// Its hash is stored, by a key that is random in each boot.
-    Hash = 0,
-    /// Nothing is stored.
-    Omit = 1,
-    /// It is stored as it is.
-    Keep = 2,
-}
-
-impl Privacy {
-    /// All of them, by their numbers.
-    pub const ALL: [Self; 3] = [Self::Hash, Self::Omit, Self::Keep];
-
-    /// As users write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Hash => "hash",
-            Self::Omit => "omit",
-            Self::Keep => "keep",
-        }
+named! {
+    /// What is done with a [`PRIVATE`] argument: a component's setting.
+    Privacy {
+        /// Its hash is stored, by a key that is random in each boot.
+        Hash = 0 "hash",
+        /// Nothing is stored.
+        Omit = 1 "omit",
+        /// It is stored as it is.
+        Keep = 2 "keep",
     }
 }
 
