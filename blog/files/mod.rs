@@ -90,17 +90,13 @@ static GLOBAL: [TextFile<()>; 2] = [
 static COMPONENT: [TextFile<State>; 12] = [
     TextFile {
         name: c"enable",
-        show: Some(|state, f| {
-            let on = state.look(|inner| inner.enabled);
-            writeln!(f, "{}", u8::from(on))
-        }),
+        show: Some(|state, f| writeln!(f, "{}", u8::from(state.look(|inner| inner.enabled)))),
         write: Some(|state, text| state.set_enabled(words::parse_switch(text)?)),
     },
     TextFile {
         name: c"level",
         show: Some(|state, f| {
-            let level = state.look(|inner| inner.level);
-            writeln!(f, "{}", words::level_name(level))
+            writeln!(f, "{}", words::level_name(state.look(|inner| inner.level)))
         }),
         write: Some(|state, text| {
             state.set_level(words::parse_level(text)?);
@@ -117,10 +113,7 @@ static COMPONENT: [TextFile<State>; 12] = [
     },
     TextFile {
         name: c"private",
-        show: Some(|state, f| {
-            let privacy = state.look(|inner| inner.privacy);
-            writeln!(f, "{}", privacy.name())
-        }),
+        show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.privacy).name())),
         write: Some(|state, text| {
             state.set_privacy(words::parse_privacy(text)?);
             Ok(())

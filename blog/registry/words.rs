@@ -114,14 +114,6 @@ fn word(text: &str) -> Result<&str> {
     }
 }
 
-/// A plain decimal number: digits only, no sign.
-fn decimal(word: &str) -> Result<u32> {
-    if !is_decimal(word) {
-        return Err(EINVAL);
-    }
-    word.parse().map_err(|_| EINVAL)
-}
-
 fn is_decimal(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())
 }
@@ -134,16 +126,15 @@ pub(crate) fn parse_switch(text: &str) -> Result<bool> {
     }
 }
 
+/// A plain decimal number: digits only, no sign.
 pub(crate) fn parse_number(text: &str) -> Result<u32> {
-    decimal(word(text)?)
+    let digits = Some(word(text)?).filter(|word| is_decimal(word));
+    digits.ok_or(EINVAL)?.parse().map_err(|_| EINVAL)
 }
 
 /// A level's name or number; `off` or `0` is none.
 pub(crate) fn parse_level(text: &str) -> Result<Option<Level>> {
-    level(word(text)?)
-}
-
-fn level(word: &str) -> Result<Option<Level>> {
+    let word = word(text)?;
     if matches!(word, "0" | "off") {
         return Ok(None);
     }
@@ -189,7 +180,7 @@ pub(crate) fn parse_trigger(text: &str) -> Result<Option<Wanted>> {
         "off" => return words.next().map_or(Ok(None), |_| Err(EINVAL)),
         "hang" => {}
         first => {
-            let id = decimal(first.strip_prefix("site=").ok_or(EINVAL)?)?;
+            let id = parse_number(first.strip_prefix("site=").ok_or(EINVAL)?)?;
             wanted.site = Some(id).filter(|id| (1..=SITE_MAX).contains(id));
             wanted.site.ok_or(EINVAL)?;
         }
@@ -201,7 +192,7 @@ pub(crate) fn parse_trigger(text: &str) -> Result<Option<Wanted>> {
                 wanted.test.replace(parse_test(value)?).is_none()
             }
             Some(("after", value)) if wanted.site.is_some() => {
-                after.replace(decimal(value)?).is_none()
+                after.replace(parse_number(value)?).is_none()
             }
             None if word == "all" => !mem::replace(&mut wanted.all, true),
             _ => false,
@@ -236,7 +227,7 @@ pub(crate) fn parse_test(text: &str) -> Result<Test> {
         _ => return Err(EINVAL),
     };
     Ok(Test {
-        at: decimal(at)?.try_into().map_err(|_| EINVAL)?,
+        at: parse_number(at)?.try_into().map_err(|_| EINVAL)?,
         size,
         signed,
         compare: compare.ok_or(EINVAL)?.1,
@@ -261,7 +252,7 @@ fn query(text: &str) -> Result<Query<'_>> {
                 query.ids = Some(ids(words.next().ok_or(EINVAL)?)?);
             }
             "level" if query.level.is_none() => {
-                query.level = Some(level(words.next().ok_or(EINVAL)?)?.ok_or(EINVAL)?);
+                query.level = Some(parse_level(words.next().ok_or(EINVAL)?)?.ok_or(EINVAL)?);
             }
             flags => {
                 query.gate = match flags {
@@ -284,7 +275,7 @@ fn query(text: &str) -> Result<Query<'_>> {
 /// `ID` or `FIRST-LAST`.
 pub(crate) fn ids(word: &str) -> Result<(u32, u32)> {
     let (first, last) = word.split_once('-').unwrap_or((word, word));
-    let (first, last) = (decimal(first)?, decimal(last)?);
+    let (first, last) = (parse_number(first)?, parse_number(last)?);
     if first == 0 || first > last || last > SITE_MAX {
         return Err(EINVAL);
     }
