@@ -95,13 +95,6 @@ impl Reserved {
         // SAFETY: By the type invariants; callers have numbers of frames.
         unsafe { AtomicU64::from_ptr(at.cast()) }
     }
-
-    /// The number of the frame at this address.
-    fn number(&self, at: *const u8) -> Option<u32> {
-        let first = self.place(self.layout.frames_at()).addr();
-        let n = at.addr().checked_sub(first)? / PAGE_SIZE;
-        (n < self.layout.frames as usize).then_some(n as u32)
-    }
 }
 
 /// Takes the region, of which nothing is needed any more: `ENOSPC` if it is too small. Pages are of
@@ -169,9 +162,17 @@ pub(super) fn free() -> u32 {
     KEPT.as_ref().map_or(0, |kept| kept.free.load(Relaxed))
 }
 
+/// The number of the frame at this address, and the region that it is in.
+fn frame(at: *const u8) -> Option<(&'static Reserved, u32)> {
+    let kept = KEPT.as_ref()?;
+    let first = kept.place(kept.layout.frames_at()).addr();
+    let n = at.addr().checked_sub(first)? / PAGE_SIZE;
+    (n < kept.layout.frames as usize).then_some((kept, n as u32))
+}
+
 /// Whether a page is a frame.
 pub(super) fn has(at: *const u8) -> bool {
-    KEPT.as_ref().is_some_and(|kept| kept.number(at).is_some())
+    frame(at).is_some()
 }
 
 /// Takes a frame, of zeroes, whose content the next boot doesn't look at before [`own`].
@@ -207,10 +208,7 @@ pub(super) fn take() -> Option<NonNull<u8>> {
 ///
 /// Then it is of [`take`], and nobody uses it.
 pub(super) unsafe fn give(at: *const u8) -> bool {
-    let Some((kept, n)) = KEPT
-        .as_ref()
-        .and_then(|kept| Some((kept, kept.number(at)?)))
-    else {
+    let Some((kept, n)) = frame(at) else {
         return false;
     };
     // ORDERING: Release: whatever was done to it comes before the next one takes it.
@@ -222,10 +220,7 @@ pub(super) unsafe fn give(at: *const u8) -> bool {
 /// Says whose a page is, if it is a frame: of the component in this slot, in its memory with this
 /// number. It has a header.
 pub(super) fn own(at: *const u8, slot: u16, memory: u32) {
-    if let Some((kept, n)) = KEPT
-        .as_ref()
-        .and_then(|kept| Some((kept, kept.number(at)?)))
-    {
+    if let Some((kept, n)) = frame(at) {
         let owner = u64::from(component(slot)) | u64::from(memory) << 32;
         // ORDERING: Release: the header comes before it.
         kept.owner(n).store(owner, Release);
@@ -234,10 +229,7 @@ pub(super) fn own(at: *const u8, slot: u16, memory: u32) {
 
 /// A page holds nothing for readers, if it is a frame. Any context.
 pub(super) fn disown(at: *const u8) {
-    if let Some((kept, n)) = KEPT
-        .as_ref()
-        .and_then(|kept| Some((kept, kept.number(at)?)))
-    {
+    if let Some((kept, n)) = frame(at) {
         kept.owner(n).store(NONE.into(), Relaxed);
     }
 }
