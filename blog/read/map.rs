@@ -7,11 +7,7 @@
 //! them for a reader. So only who may see addresses opens the file.
 
 use kernel::{
-    fs::{
-        file::Offset,
-        File, //
-    },
-    iov::IovIterDest,
+    fs::File,
     mm::virt::VmaNew,
     page::PAGE_SIZE,
     prelude::*,
@@ -53,15 +49,6 @@ impl OpenFile for Map {
         }
         let state = registry::by_id(of)?.ok_or(EINVAL)?;
         Ok(KBox::pin(Self { state }, GFP_KERNEL)?)
-    }
-
-    fn read(
-        self: Pin<&Self>,
-        _file: &File,
-        _to: &mut IovIterDest<'_>,
-        _at: &mut Offset,
-    ) -> Result<usize> {
-        Err(EINVAL)
     }
 
     /// Maps the memory that the component has now. `ENODATA`: it has none; `EAGAIN`: it has just

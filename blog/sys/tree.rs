@@ -3,8 +3,8 @@
 //! The folder `blog` in tracefs and debugfs, and its files: the Rust side of `tree.c`.
 //!
 //! An open file has data of its own, may block, and may be polled. Files of `kernel::debugfs` can
-//! do none of that. A file has the number of its subject, and
-//! not a reference to it: opening a file whose subject is gone fails.
+//! do none of that. A file has the number of its subject, and not a reference to it: opening a file
+//! whose subject is gone fails.
 
 use core::{
     marker::PhantomData,
@@ -13,10 +13,7 @@ use core::{
 };
 use kernel::{
     bindings,
-    error::{
-        from_err_ptr,
-        from_result, //
-    },
+    error::from_result,
     fs::{
         file::Offset,
         File, //
@@ -53,10 +50,12 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
     /// Reads on at `at`, which means nothing for a stream.
     fn read(
         self: Pin<&Self>,
-        file: &File,
-        to: &mut IovIterDest<'_>,
-        at: &mut Offset,
-    ) -> Result<usize>;
+        _file: &File,
+        _to: &mut IovIterDest<'_>,
+        _at: &mut Offset,
+    ) -> Result<usize> {
+        Err(EINVAL)
+    }
 
     /// Takes what one `write()` held.
     fn write(self: Pin<&Self>, _text: &str) -> Result {
@@ -240,8 +239,8 @@ unsafe extern "C" {
 /// Each is null, an error pointer, or a folder that stays until it is removed by this.
 #[repr(C)]
 pub(crate) struct Dir {
-    tracefs: *mut c_void,
-    debugfs: *mut c_void,
+    pub(crate) tracefs: *mut c_void,
+    pub(crate) debugfs: *mut c_void,
 }
 
 // SAFETY: It belongs to no thread.
@@ -271,11 +270,5 @@ impl Dir {
     pub(crate) fn remove(self) {
         // SAFETY: By the invariants; it goes with this.
         unsafe { blog_dir_remove(&self) };
-    }
-
-    /// Whether it is in a place.
-    pub(crate) fn is_there(&self) -> bool {
-        let there = |p: *mut c_void| !p.is_null() && from_err_ptr(p).is_ok();
-        there(self.tracefs) || there(self.debugfs)
     }
 }
