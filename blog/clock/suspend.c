@@ -11,10 +11,17 @@
  * called any number of times, in any order: opening /dev/snapshot also calls them.
  */
 #include <linux/notifier.h>
+#include <linux/sched/clock.h>
 #include <linux/suspend.h>
 #include <linux/syscore_ops.h>
 
 #include "../sys/glue.h"
+
+/* The clock of the kernel's log, which may be an inline function. */
+u64 blog_local_clock(void)
+{
+	return local_clock();
+}
 
 static int blog_syscore_suspend(void *data)
 {
