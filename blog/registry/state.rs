@@ -408,10 +408,9 @@ impl State {
 
     /// What full rings do. Any context.
     pub(crate) fn mode(&self) -> Mode {
-        if self.discard.load(Relaxed) == 0 {
-            Mode::Overwrite
-        } else {
-            Mode::Discard
+        match self.discard.load(Relaxed) {
+            0 => Mode::Overwrite,
+            _ => Mode::Discard,
         }
     }
 
@@ -666,19 +665,15 @@ impl State {
     /// Switches the component on or off. A detached one remembers it.
     pub(crate) fn set_enabled(&self, on: bool) -> Result {
         let control = self.control();
-        match on {
-            true => self.switch_on(&control)?,
-            false => self.switch_off(&control),
+        if on {
+            return self.switch_on(&control);
         }
-        Ok(())
-    }
-
-    fn switch_off(&self, control: &Control<'_>) {
         self.with(|inner| {
             inner.enabled = false;
             self.apply(inner);
         });
-        self.apply_key(control);
+        self.apply_key(&control);
+        Ok(())
     }
 
     pub(crate) fn set_level(&self, level: Option<Level>) {
