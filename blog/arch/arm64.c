@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The virtual counter of arm64, and what it is worth as a clock: see ../sys/glue.h.
- */
+/* The virtual counter of arm64, and what it is worth as a clock: see ../sys/glue.h. */
 #include <linux/cpumask.h>
 #include <linux/of.h>
 #include <linux/percpu.h>

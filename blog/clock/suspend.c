@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Notes the clocks when the machine sleeps. With one CPU left, the kernel calls
- * syscore operations, sleeps, and calls them again after it; so does a guest of
- * Xen that is saved or moved. BLog's operation is registered once, after that of
- * timekeeping. So the kernel calls it before the clocks stop, and after they have
- * started again.
+ * Notes the clocks when the machine sleeps. With one CPU left, the kernel calls syscore operations,
+ * sleeps, and calls them again after it; so does a guest of Xen that is saved or moved. BLog's
+ * operation is registered once, after that of timekeeping. So the kernel calls it before the clocks
+ * stop, and after they have started again.
  *
- * If a machine is only idle (s2idle), the kernel calls no syscore operation, but
- * clocks stop all the same. So PM notifiers note all clocks, too. They may be
- * called any number of times, in any order: opening /dev/snapshot also calls them.
+ * If a machine is only idle (s2idle), the kernel calls no syscore operation, but clocks stop all
+ * the same. So PM notifiers note all clocks, too. They may be called any number of times, in any
+ * order: opening /dev/snapshot also calls them.
  */
 #include <linux/notifier.h>
 #include <linux/sched/clock.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The memory of one component: its pages, its rings, and the tables that the pool links them
-//! with.
+//! The memory of one component: its pages, its rings, and the tables that the pool links them with.
 //!
 //! BLog takes all of it when a component is switched on, in process context. It stays until the
 //! budget changes (`resize.rs`), or until it is freed, when no log call that knows it can run. A

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What others see of the Rust side: symbols for drivers, and the initcall if it is
- * built in.
- */
+/* What others see of the Rust side: symbols for drivers, and the initcall if it is built in. */
 
 #include <linux/cache.h>
 #include <linux/export.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The built-in part of BLog: the hook for a task with rings that ends or gets
- * another name, and the hook for a crash. The logger itself may be a module, so it
- * registers its function here when it is ready. At a crash there is no call of the
- * module: that code is built in.
+ * The built-in part of BLog: the hook for a task with rings that ends or gets another name, and the
+ * hook for a crash. The logger itself may be a module, so it registers its function here when it is
+ * ready. At a crash there is no call of the module: that code is built in.
  *
  * Nothing here dereferences tsk->blog_tls, and nothing here is on a logging path.
  */
@@ -34,9 +33,8 @@
 static void (*blog_task_hook)(struct task_struct *tsk, bool freed);
 
 /*
- * A task with rings has another name, or its last reference is gone. Called by
- * __set_task_comm(), and by free_task() in any context that frees a task, softirq
- * included.
+ * A task with rings has another name, or its last reference is gone. Called by __set_task_comm(),
+ * and by free_task() in any context that frees a task, softirq included.
  */
 void __blog_task_changed(struct task_struct *tsk, bool freed)
 {
@@ -88,13 +86,12 @@ bool blog_boots_off(void)
 EXPORT_SYMBOL_GPL(blog_boots_off);
 
 /*
- * The machine is about to stop. From here on, rings keep what they have, and crash
- * tools can tell when this was. The first call counts. Any context, NMI included;
- * takes no lock.
+ * The machine is about to stop. From here on, rings keep what they have, and crash tools can tell
+ * when this was. The first call counts. Any context, NMI included; takes no lock.
  *
- * A panic notifier leads here, for all that comes after panic(); for a kdump kernel
- * that is started before the notifiers, blog_printed() by panic() and blog_died()
- * by an oops that doesn't get there. See Documentation/blog/design-read.rst.
+ * A panic notifier leads here, for all that comes after panic(); for a kdump kernel that is started
+ * before the notifiers, blog_printed() by panic() and blog_died() by an oops that doesn't get
+ * there. See Documentation/blog/design-read.rst.
  */
 static noinline void blog_crash(void)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Images that come and go, with their sites and components: vmlinux, and modules.
- */
+/* Images that come and go, with their sites and components: vmlinux, and modules. */
 
 #include <linux/buildid.h>
 #include <linux/minmax.h>

@@ -21,8 +21,7 @@ use kernel::{
 use super::glue::fetch_value;
 
 unsafe extern "C" {
-    /// Pages of zeroes whose addresses follow each other; null if there are none. Process
-    /// context.
+    /// Pages of zeroes whose addresses follow each other; null if there are none. Process context.
     #[link_name = "blog_pages_alloc"]
     pub(crate) safe fn alloc_pages(count: u32) -> *mut c_void;
 

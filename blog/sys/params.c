@@ -144,9 +144,8 @@ u32 blog_param_max_kb(void)
 }
 
 /*
- * Settings of components that may be still to come. What is given before BLog
- * starts, it takes up then: the kernel parses its command line before it can
- * allocate.
+ * Settings of components that may be still to come. What is given before BLog starts, it takes up
+ * then: the kernel parses its command line before it can allocate.
  */
 static char blog_early[1024];
 

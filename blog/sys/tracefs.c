@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files of BLog in tracefs. This part is built in: tracefs exports no function
- * that makes a folder.
+ * Files of BLog in tracefs. This part is built in: tracefs exports no function that makes a folder.
  */
 
 #include <linux/export.h>
@@ -10,8 +9,7 @@
 #include "glue.h"
 
 /*
- * A folder in a folder, or in tracefs itself; NULL if there is no tracefs, or
- * lockdown forbids it.
+ * A folder in a folder, or in tracefs itself; NULL if there is no tracefs, or lockdown forbids it.
  */
 struct dentry *blog_tracefs_dir(const char *name, struct dentry *parent)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Tracepoints of the kernel, by name: most are not exported to modules.
- */
+/* Tracepoints of the kernel, by name: most are not exported to modules. */
 
 #include <linux/string.h>
 #include <linux/tracepoint.h>

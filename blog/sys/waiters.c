@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Readers that wait for records: see "Waiting" in Documentation/blog/design-read.rst.
- */
+/* Readers that wait for records: see "Waiting" in Documentation/blog/design-read.rst. */
 
 #include <linux/jiffies.h>
 #include <linux/poll.h>

@@ -25,12 +25,11 @@
 #include "../sys/glue.h"
 
 /*
- * Where the caller runs: context (0 task, 1 softirq, 2 hardirq, 3 NMI) in the
- * low byte, CPU above. In a task, the CPU may be another one already.
+ * Where the caller runs: context (0 task, 1 softirq, 2 hardirq, 3 NMI) in the low byte, CPU above.
+ * In a task, the CPU may be another one already.
  *
- * By the same bits as the fast path. With PREEMPT_RT, softirqs are not
- * among them: they run in tasks there, may be preempted by other softirqs on
- * their CPU, and so log to their tasks' rings.
+ * By the same bits as the fast path. With PREEMPT_RT, softirqs are not among them: they run in
+ * tasks there, may be preempted by other softirqs on their CPU, and so log to their tasks' rings.
  */
 notrace u32 blog_where(void)
 {

@@ -101,9 +101,7 @@ struct blog_component {
 
 #if IS_REACHABLE(CONFIG_BLOG)
 
-/*
- * Symbols around what an object file has in a table: see rust/macros/blog/asm.rs.
- */
+/* Symbols around what an object file has in a table: see rust/macros/blog/asm.rs. */
 #define __BLOG_BOUNDS(section, symbol)						\
 	".ifndef " symbol "\n"							\
 	".pushsection " section ",\"aw\",@progbits\n"				\

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records of the debug messages that a driver in C has, without a change to it:
- * pr_debug(), dev_dbg(), netdev_dbg(), drm_dbg() and macros made of them, and those
- * of subsystems that call blog_capture_call().
+ * Records of the debug messages that a driver in C has, without a change to it: pr_debug(),
+ * dev_dbg(), netdev_dbg(), drm_dbg() and macros made of them, and those of subsystems that call
+ * blog_capture_call().
  *
- * A module is captured if its Makefile says "BLOG_CAPTURE := y", or if
- * CONFIG_BLOG_CAPTURE names it; kbuild defines BLOG_CAPTURE for its files then.
- * Each call is a call site of a component with the module's name, whether
- * dynamic debug prints it or not.
+ * A module is captured if its Makefile says "BLOG_CAPTURE := y", or if CONFIG_BLOG_CAPTURE names
+ * it; kbuild defines BLOG_CAPTURE for its files then. Each call is a call site of a component with
+ * the module's name, whether dynamic debug prints it or not.
  *
- * The macros that print call blog_capture() with the function that prints. It
- * evaluates the arguments of a call once, for the record and for the print, and not
- * at all if there is neither. The format may be any that can be printed: if it
- * can't be stored, the call is not recorded, and scripts/blog-fmt-sidetable prints
- * a warning.
+ * The macros that print call blog_capture() with the function that prints. It evaluates the
+ * arguments of a call once, for the record and for the print, and not at all if there is neither.
+ * The format may be any that can be printed: if it can't be stored, the call is not recorded, and
+ * scripts/blog-fmt-sidetable prints a warning.
  */
 #ifndef _LINUX_BLOG_CAPTURE_H
 #define _LINUX_BLOG_CAPTURE_H

@@ -65,7 +65,6 @@ unsafe extern "C" {
     );
 
     /// 1 if log calls may read the clock, which is the counter; 0 if they have to leave it to
-    /// `blog/`.
-    /// It changes while they run.
+    /// `blog/`. It changes while they run.
     pub(super) static blog_clock_is_counter: u8;
 }

@@ -132,8 +132,7 @@ impl Ring {
     /// As for [`Ring::turn`]; `page` is the ring's current one and has room.
     pub(super) unsafe fn control(&self, page: *mut PageHeader, ts: u64, record: &ControlRecord) {
         let (source, bytes) = (record.bytes(ts), record.size() as u32);
-        // SAFETY: The page is this ring's current one, and has room by this function's
-        // requirement.
+        // SAFETY: The page is this ring's current one, and has room by this function's requirement.
         unsafe {
             let commit = (*page).commit.load(Relaxed);
             let at = page.cast::<u8>().add(commit as u32 as usize);
