@@ -90,27 +90,11 @@ int blog_may_open(void);
 bool blog_shows_addresses(const struct file *file);
 bool blog_boots_off(void);
 
-/* In sys/tracefs.c, which is built in, for sys/tree.c. */
-#if defined(CONFIG_BLOG_HOOKS) && defined(CONFIG_TRACING)
+/* In sys/tracefs.c, which is built in, for sys/tree.c: only in a kernel that has that. */
 struct dentry *blog_tracefs_dir(const char *name, struct dentry *parent);
 void blog_tracefs_file(const char *name, umode_t mode, struct dentry *parent, unsigned long data,
 		       const struct file_operations *fops);
 void blog_tracefs_remove(struct dentry *dir);
-#else
-static inline struct dentry *blog_tracefs_dir(const char *name, struct dentry *parent)
-{
-	return NULL;
-}
-
-static inline void blog_tracefs_file(const char *name, umode_t mode, struct dentry *parent,
-				     unsigned long data, const struct file_operations *fops)
-{
-}
-
-static inline void blog_tracefs_remove(struct dentry *dir)
-{
-}
-#endif
 
 /* A folder; struct Dir of sys/tree.rs. */
 struct blog_dir {

@@ -8,15 +8,19 @@
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/kconfig.h>
 #include <linux/printk.h>
 
 #include "glue.h"
+
+/* Whether there is sys/tracefs.c: else the compiler drops what calls it. */
+#define BLOG_HAS_TRACEFS (IS_ENABLED(CONFIG_BLOG_HOOKS) && IS_ENABLED(CONFIG_TRACING))
 
 /* The folder "blog". */
 struct blog_dir blog_tree_start(void)
 {
 	struct blog_dir root = {
-		.tracefs = blog_tracefs_dir("blog", NULL),
+		.tracefs = BLOG_HAS_TRACEFS ? blog_tracefs_dir("blog", NULL) : NULL,
 		.debugfs = debugfs_create_dir("blog", NULL),
 	};
 
@@ -33,7 +37,8 @@ struct blog_dir blog_tree_start(void)
 struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in)
 {
 	struct blog_dir dir = {
-		.tracefs = in->tracefs ? blog_tracefs_dir(name, in->tracefs) : NULL,
+		.tracefs = BLOG_HAS_TRACEFS && in->tracefs ?
+				   blog_tracefs_dir(name, in->tracefs) : NULL,
 		/* It returns an error that is given as a folder. */
 		.debugfs = debugfs_create_dir(name, in->debugfs),
 	};
@@ -48,13 +53,15 @@ struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in)
 void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data,
 		      const struct file_operations *fops)
 {
-	blog_tracefs_file(name, mode, in->tracefs, data, fops);
+	if (BLOG_HAS_TRACEFS)
+		blog_tracefs_file(name, mode, in->tracefs, data, fops);
 	debugfs_create_file_unsafe(name, mode, in->debugfs, (void *)data, fops);
 }
 
 /* Removes it with all that is in it. Files that are open stay open. */
 void blog_dir_remove(const struct blog_dir *dir)
 {
-	blog_tracefs_remove(dir->tracefs);
+	if (BLOG_HAS_TRACEFS)
+		blog_tracefs_remove(dir->tracefs);
 	debugfs_remove(dir->debugfs);
 }
