@@ -268,31 +268,13 @@ static LISTED: AtomicPtr<Listed> = AtomicPtr::new(ptr::null_mut());
 
 /// The lists, if there are any. Any context; the caller holds RCU's lock as long as it uses them.
 pub(crate) fn lists() -> Option<Lists> {
-    // ORDERING: Acquire pairs with the exchange in `replace`: it is made.
+    // ORDERING: Acquire pairs with the exchange in `list`: it is made.
     let listed = LISTED.load(Acquire);
     (!listed.is_null()).then_some(Lists(listed as u64))
 }
 
-/// Puts another one in its place. What was there is for [`free`].
-fn replace(new: KBox<Listed>) -> *mut Listed {
-    // ORDERING: Release: who finds it finds it made. Acquire: what is freed was made before.
-    LISTED.swap(KBox::into_raw(new), AcqRel)
-}
-
-/// Frees what was replaced, if anything was, once nobody uses it. Process context.
-///
-/// # Safety
-///
-/// It is of [`replace`], and freed once.
-unsafe fn free(old: *mut Listed) {
-    if !old.is_null() {
-        rcu::synchronize_rcu();
-        // SAFETY: By this function's requirement; and nobody uses it any more.
-        drop(unsafe { KBox::from_raw(old) });
-    }
-}
-
-/// Updates crash tools' list of images. Without memory for that, the list stays as it is.
+/// Updates crash tools' list of images. Without memory for that, the list stays as it is. Process
+/// context.
 pub(crate) fn list() {
     let old = registry::with_images(|images| {
         let made = Listed::new(images.list());
@@ -308,7 +290,9 @@ pub(crate) fn list() {
                     images_len = listed.images.len() as u32,
                     side_tables_len = listed.tables.len() as u32,
                 );
-                replace(listed)
+                // ORDERING: Release: who finds it finds it made. Acquire: what is freed was made
+                // before.
+                LISTED.swap(KBox::into_raw(listed), AcqRel)
             }
             Err(e) => {
                 pr_warn!("crash tools don't know the latest image: {e:?}\n");
@@ -316,7 +300,10 @@ pub(crate) fn list() {
             }
         }
     });
-    // Not under the lock, for which other modules wait that come.
-    // SAFETY: It was replaced above.
-    unsafe { free(old) };
+    if !old.is_null() {
+        // Not under the lock, for which other modules wait that come.
+        rcu::synchronize_rcu();
+        // SAFETY: It was put there by this function, and replaced above. Nobody uses it any more.
+        drop(unsafe { KBox::from_raw(old) });
+    }
 }
