@@ -64,6 +64,7 @@ use crate::{
     },
     memory::pool::WARN_RINGS,
     read::{
+        component,
         piece::Records,
         ring::RingWalk,
         sections::{
@@ -72,6 +73,7 @@ use crate::{
         },
         selection::take_out, //
     },
+    registry::state::Loose,
     sys::{
         glue::{
             self,
@@ -334,21 +336,7 @@ impl Room {
 fn add_component(lines: &mut Lines, slot: u32) -> Option<()> {
     // Somebody may change it meanwhile; all are integers.
     let root: ComponentRoot = fetch_value(describe::component_at(slot)?)?;
-    let section = format::ComponentSection {
-        id: slot,
-        enabled: root.enabled,
-        level: root.level,
-        mode: root.mode,
-        attached: root.attached,
-        size_kb: root.size_kb,
-        ring_kb: root.ring_kb,
-        rings: 0,
-        reserved: 0,
-        gone_records: 0,
-        lost: Default::default(),
-        name: root.name,
-        cleared: root.cleared,
-    };
+    let section = component::section(&root, slot, &Loose::default(), root.cleared);
     lines.add(Kind::Component, &[section.as_bytes()])
 }
 

@@ -7,6 +7,7 @@ use kernel::{
     blog::{
         ring::RingState,
         wire::{
+            dump::ComponentRoot,
             file as format,
             record::{
                 Lost,
@@ -282,7 +283,7 @@ impl ComponentWalk {
             }
         }
         // What the file had before a later clear stays.
-        let section = section(&self.state, inner, self.id, &loose, self.cleared);
+        let section = section(&self.state.described(inner), self.id, &loose, self.cleared);
         let known = self.section.as_ref();
         if known.is_some_and(|known| known.as_bytes() == section.as_bytes()) {
             return Ok(());
@@ -294,26 +295,25 @@ impl ComponentWalk {
 }
 
 /// What a file says of a component, with this id and these counts.
-pub(super) fn section(
-    state: &State,
-    inner: &Inner,
+pub(crate) fn section(
+    root: &ComponentRoot,
     id: u32,
     loose: &Loose,
     cleared: u64,
 ) -> format::ComponentSection {
     format::ComponentSection {
         id,
-        enabled: inner.enabled.into(),
-        level: inner.level.map_or(0, |level| level as u8),
-        mode: state.mode() as u8,
-        attached: inner.attached().into(),
-        size_kb: inner.size_kb,
-        ring_kb: inner.ring_kb,
+        enabled: root.enabled,
+        level: root.level,
+        mode: root.mode,
+        attached: root.attached,
+        size_kb: root.size_kb,
+        ring_kb: root.ring_kb,
         rings: 0,
         reserved: 0,
         gone_records: loose.records,
         lost: loose.lost,
-        name: state.name,
+        name: root.name,
         cleared,
     }
 }

@@ -16,7 +16,7 @@
 //!
 //! [`Walk`]: walk::Walk
 
-mod component;
+pub(crate) mod component;
 mod file;
 mod map;
 pub(crate) mod piece;

@@ -268,13 +268,8 @@ fn facts(to: &mut [u8], len: &mut usize) -> Result {
         state.look(|inner| {
             let loose = state.loose(inner);
             let id = region::component(state.slot());
-            out.component(&component::section(
-                &state,
-                inner,
-                id,
-                &loose,
-                inner.cleared,
-            ))
+            let root = state.described(inner);
+            out.component(&component::section(&root, id, &loose, root.cleared))
         })?;
         take(&mut out)?;
     }

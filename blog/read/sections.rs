@@ -7,10 +7,7 @@
 
 use core::{
     iter,
-    mem::{
-        self,
-        size_of, //
-    },
+    mem,
     sync::atomic::{
         AtomicU64,
         Ordering::Relaxed, //

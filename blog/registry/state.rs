@@ -457,7 +457,9 @@ impl State {
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
         let mut inner = self.inner.lock();
         let result = f(&mut inner);
-        self.show(&inner);
+        let new = self.described(&inner);
+        // SAFETY: The lock is held, under which alone it is changed.
+        unsafe { self.found.root.update(|root| *root = new) };
         result
     }
 
@@ -465,10 +467,10 @@ impl State {
         &self.found.root
     }
 
-    /// Shows crash tools what may have changed. The state has its place.
-    fn show(&self, inner: &Inner) {
+    /// The component as crash tools find it. The state has its place.
+    pub(crate) fn described(&self, inner: &Inner) -> dump::ComponentRoot {
         let memory = inner.memory().map(|memory| &memory.root);
-        let new = dump::ComponentRoot {
+        dump::ComponentRoot {
             magic: dump::COMPONENT_MAGIC,
             size: size_of::<dump::ComponentRoot>() as u32,
             slot: self.slot.into(),
@@ -482,9 +484,7 @@ impl State {
             lost: ptr::from_ref(&self.found.lost) as u64,
             name: self.name,
             cleared: inner.cleared,
-        };
-        // SAFETY: The lock is held, under which alone it is changed.
-        unsafe { self.found.root.update(|root| *root = new) };
+        }
     }
 
     /// The counts that belong to no ring.
