@@ -28,10 +28,6 @@ use crate::{
             TaskNote, //
         }, //
     },
-    ffi::{
-        c_int,
-        c_void, //
-    },
     prelude::*, //
 };
 

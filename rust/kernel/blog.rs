@@ -160,9 +160,6 @@ as_bytes! {
     persist: Region Facts;
 }
 
-// SAFETY: All fields are integers and arrays of these.
-unsafe impl crate::transmute::FromBytes for wire::persist::Region {}
-
 /// The ring of `component` that the fast path finds in the calling context, or null where it has
 /// none there. For tests.
 #[cfg(CONFIG_BLOG_HOOKS)]

@@ -19,6 +19,7 @@ use super::wire::{
         VERSION, //
     },
     file,
+    persist,
     record::WIRE_VERSION, //
 };
 use crate::transmute::FromBytes;
@@ -84,7 +85,8 @@ macro_rules! from_bytes {
     )*};
 }
 
-from_bytes!(ComponentRoot MemoryRoot Root SideTable TableRoot TaskNote file::Image);
+from_bytes!(ComponentRoot MemoryRoot Root SideTable TableRoot TaskNote file::Image
+    persist::Region);
 
 /// The root of a kernel that doesn't log yet.
 pub const fn empty() -> Root {

@@ -217,8 +217,18 @@ impl_tail! {
     CStr => TypeCode::plain(types::CSTR), |s| s.to_bytes();
 }
 
-/// What goes by reference.
+/// What goes by reference, and has what is in it.
 macro_rules! by_reference {
+    (of $inner:ident) => {
+        by_reference!();
+
+        const ADDRESS: bool = $inner::ADDRESS;
+
+        #[inline(always)]
+        fn describe() {
+            $inner::describe()
+        }
+    };
     () => {
         type Passed<'a>
             = &'a Self
@@ -300,11 +310,10 @@ impl_deref! {
 // SAFETY: `store` writes the tag and then either `T`'s fixed bytes or as many zeros.
 unsafe impl<T: BlogArg> BlogArg for Option<T> {
     type This = Self;
-    by_reference!();
+    by_reference!(of T);
 
     const CODE: TypeCode = T::CODE.wrapped(types::OPTION);
     const FIXED: usize = 1 + T::FIXED;
-    const ADDRESS: bool = T::ADDRESS;
 
     #[inline(always)]
     fn tail(&self) -> &[u8] {
@@ -325,11 +334,6 @@ unsafe impl<T: BlogArg> BlogArg for Option<T> {
             }
         }
     }
-
-    #[inline(always)]
-    fn describe() {
-        T::describe()
-    }
 }
 
 /// An error that is a negative errno: the kernel's `Error`.
@@ -341,11 +345,10 @@ pub trait Errno {
 // SAFETY: `store` writes the tag and max(`T::FIXED`, 4) bytes, padded with zeros.
 unsafe impl<T: BlogArg, E: Errno> BlogArg for Result<T, E> {
     type This = Self;
-    by_reference!();
+    by_reference!(of T);
 
     const CODE: TypeCode = T::CODE.wrapped(types::RESULT);
     const FIXED: usize = 1 + if T::FIXED > 4 { T::FIXED } else { 4 };
-    const ADDRESS: bool = T::ADDRESS;
 
     #[inline(always)]
     fn tail(&self) -> &[u8] {
@@ -368,10 +371,5 @@ unsafe impl<T: BlogArg, E: Errno> BlogArg for Result<T, E> {
                 }
             }
         }
-    }
-
-    #[inline(always)]
-    fn describe() {
-        T::describe()
     }
 }

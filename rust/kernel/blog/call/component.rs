@@ -93,18 +93,6 @@ impl Config {
         }
     }
 
-    /// Sets the least important level that is logged.
-    pub const fn level(mut self, level: Level) -> Self {
-        self.level = level as u8;
-        self
-    }
-
-    /// Sets what full rings do.
-    pub const fn mode(mut self, mode: Mode) -> Self {
-        self.mode = mode as u8;
-        self
-    }
-
     /// The least important level that is logged; `None` of a number that is none.
     #[doc(hidden)]
     pub const fn known_level(&self) -> Option<Level> {
@@ -130,11 +118,11 @@ impl Config {
 }
 
 macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $ty:ty;)*) => {
+    ($($(#[$doc:meta])* $name:ident: $ty:ty $(=> $to:ty)?;)*) => {
         impl Config {$(
             $(#[$doc])*
             pub const fn $name(mut self, $name: $ty) -> Self {
-                self.$name = $name;
+                self.$name = $name $(as $to)?;
                 self
             }
         )*}
@@ -146,6 +134,10 @@ setters! {
     size_kb: u32;
     /// Sets the limit of one ring, in KiB.
     ring_kb: u32;
+    /// Sets the least important level that is logged.
+    level: Level => u8;
+    /// Sets what full rings do.
+    mode: Mode => u8;
     /// Sets whether the component logs from the start.
     enabled: bool;
 }
