@@ -370,7 +370,7 @@ pub(crate) unsafe fn say(why: Why, task: *mut task_struct) {
     // SAFETY: It stays, and nobody else uses it.
     let room = unsafe { ROOM.load(Acquire).as_mut() };
     let found = room.zip(describe::lists());
-    if let Some((room, lists)) = found.filter(|_| words::are_due(why)) {
+    if let Some((room, lists)) = found.filter(|_| words::are_due(why as u32)) {
         // SAFETY: By this function's requirement.
         let facts = unsafe { tasks::facts(task) };
         // SAFETY: Likewise, and RCU's lock is held.

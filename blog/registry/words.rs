@@ -114,16 +114,19 @@ fn word(text: &str) -> Result<&str> {
     }
 }
 
+/// That of these whose name is the one word.
+fn one_of<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T> {
+    let word = word(text)?;
+    let found = all.iter().find(|(name, _)| *name == word);
+    found.map(|(_, value)| *value).ok_or(EINVAL)
+}
+
 fn is_decimal(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())
 }
 
 pub(crate) fn parse_switch(text: &str) -> Result<bool> {
-    match word(text)? {
-        "0" => Ok(false),
-        "1" => Ok(true),
-        _ => Err(EINVAL),
-    }
+    one_of(text, &[("0", false), ("1", true)])
 }
 
 /// A plain decimal number: digits only, no sign.
@@ -151,11 +154,8 @@ pub(crate) fn level_name(level: Option<Level>) -> &'static str {
 }
 
 pub(crate) fn parse_mode(text: &str) -> Result<Mode> {
-    match word(text)? {
-        "overwrite" => Ok(Mode::Overwrite),
-        "discard" => Ok(Mode::Discard),
-        _ => Err(EINVAL),
-    }
+    let modes = [Mode::Overwrite, Mode::Discard];
+    one_of(text, &modes.map(|mode| (mode_name(mode), mode)))
 }
 
 pub(crate) fn mode_name(mode: Mode) -> &'static str {
@@ -167,9 +167,7 @@ pub(crate) fn mode_name(mode: Mode) -> &'static str {
 
 /// What is done with private arguments.
 pub(crate) fn parse_privacy(text: &str) -> Result<Privacy> {
-    let word = word(text)?;
-    let mut all = Privacy::ALL.into_iter();
-    all.find(|privacy| word == privacy.name()).ok_or(EINVAL)
+    one_of(text, &Privacy::ALL.map(|privacy| (privacy.name(), privacy)))
 }
 
 /// `off`, or `site=ID` or `hang`, and then `if=TEST`, `after=N`, `all`. `None`: off.
@@ -220,7 +218,6 @@ pub(crate) fn parse_test(text: &str) -> Result<Test> {
         Some("8") => 8,
         _ => return Err(EINVAL),
     };
-    let compare = Compare::ALL.into_iter().find(|(name, _)| *name == compare);
     let value = match signed {
         true if !value.starts_with('+') => value.parse::<i64>().map(|n| n as u64),
         _ if is_decimal(value) => value.parse::<u64>(),
@@ -230,7 +227,7 @@ pub(crate) fn parse_test(text: &str) -> Result<Test> {
         at: parse_number(at)?.try_into().map_err(|_| EINVAL)?,
         size,
         signed,
-        compare: compare.ok_or(EINVAL)?.1,
+        compare: one_of(compare, &Compare::ALL)?,
         value: value.map_err(|_| EINVAL)?,
     })
 }

@@ -2,13 +2,14 @@
 
 //! Last words: the Rust side of `words.c`. Any context, unless it says otherwise.
 
-use kernel::{
-    blog::wire::words::Why,
-    prelude::*, //
-};
+use kernel::prelude::*;
 
 unsafe extern "C" {
-    safe fn blog_words_due(why: u32) -> bool;
+    /// Whether events of this kind, a number of `Why`, are wanted, and there were not too many
+    /// before. Counts this one.
+    #[link_name = "blog_words_due"]
+    pub(crate) safe fn are_due(why: u32) -> bool;
+
     fn blog_pack(
         room: *mut c_void,
         from: *const c_void,
@@ -22,11 +23,6 @@ unsafe extern "C" {
     /// Calls `blog_last_words()` when they are due. Process context.
     #[link_name = "blog_words_start"]
     pub(crate) safe fn start();
-}
-
-/// Whether such events are wanted, and there were not too many before. Counts this one.
-pub(crate) fn are_due(why: Why) -> bool {
-    blog_words_due(why as u32)
 }
 
 /// What packs.
