@@ -272,22 +272,13 @@ pub(crate) struct Settings {
 impl Settings {
     /// Whether it gives all that `other` gives.
     pub(crate) fn cover(&self, other: &Self) -> bool {
-        fn given(settings: &Settings) -> [bool; 7] {
-            [
-                settings.enabled.is_some(),
-                settings.level.is_some(),
-                settings.mode.is_some(),
-                settings.privacy.is_some(),
-                settings.size_kb.is_some(),
-                settings.ring_kb.is_some(),
-                settings.warn_share.is_some(),
-            ]
-        }
-        let all = given(self);
-        given(other)
-            .iter()
-            .zip(all)
-            .all(|(other, this)| this >= *other)
+        self.enabled.is_some() >= other.enabled.is_some()
+            && self.level.is_some() >= other.level.is_some()
+            && self.mode.is_some() >= other.mode.is_some()
+            && self.privacy.is_some() >= other.privacy.is_some()
+            && self.size_kb.is_some() >= other.size_kb.is_some()
+            && self.ring_kb.is_some() >= other.ring_kb.is_some()
+            && self.warn_share.is_some() >= other.warn_share.is_some()
     }
 }
 
