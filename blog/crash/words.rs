@@ -391,7 +391,7 @@ pub(crate) unsafe fn say(why: Why, task: *mut task_struct) {
 /// `task` is the current one.
 #[no_mangle]
 unsafe extern "C" fn blog_last_words(why: u32, task: *mut task_struct) {
-    if let Some((_, why)) = Why::ALL.get(why as usize) {
+    if let Some(why) = Why::ALL.get(why as usize) {
         // SAFETY: By this function's requirement.
         unsafe { say(*why, task) };
     }

@@ -251,9 +251,8 @@ fn parse(line: &[u8], last: usize) -> Option<(Head, Vec<u8>)> {
     let &[number @ b'1'..=b'9', b'/', count @ b'1'..=b'9'] = numbers else {
         return None;
     };
-    let (_, why) = Why::ALL
-        .into_iter()
-        .find(|(name, _)| name.as_bytes() == why)?;
+    let mut all = Why::ALL.into_iter();
+    let why = all.find(|known| known.name().as_bytes() == why)?;
     let tag = u32::from_str_radix(std::str::from_utf8(tag).ok()?, 16).ok()?;
     let packed = STANDARD_NO_PAD.decode(data).ok()?;
     let mut raw = Vec::new();

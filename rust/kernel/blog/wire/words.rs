@@ -38,28 +38,15 @@ const _: () = {
     assert!(LINES * (AROUND + 2) + (PACKED_ALL * 4).div_ceil(3) <= 4096 - 160);
 };
 
-/// Why there are last words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// The machine has stopped.
-    Panic,
-    /// A task or an interrupt has died.
-    Oops,
-    /// The hung-task detector has found a task.
-    Hang,
-}
-
-impl Why {
-    /// All, with their names in a line.
-    pub const ALL: [(&'static str, Self); 3] = [
-        ("panic", Self::Panic),
-        ("oops", Self::Oops),
-        ("hang", Self::Hang),
-    ];
-
-    /// Its name in a line.
-    pub const fn name(self) -> &'static str {
-        Self::ALL[self as usize].0
+named! {
+    /// Why there are last words.
+    Why {
+        /// The machine has stopped.
+        Panic = 0 "panic",
+        /// A task or an interrupt has died.
+        Oops = 1 "oops",
+        /// The hung-task detector has found a task.
+        Hang = 2 "hang",
     }
 }
 
