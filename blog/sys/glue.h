@@ -58,7 +58,7 @@ void blog_last_words(u32 why, struct task_struct *tsk);
 /* In Rust, called by sys/hits.c: @words has as many as the probe takes. Any context. */
 void blog_probe_hit(const void *probe, const u64 *words);
 
-/* tracepoint.c, for Rust, hits.c and hookless.c. */
+/* hits.c, for Rust and hookless.c. */
 int blog_tracepoint_attach(const char *name, void *probe, void *data);
 void blog_tracepoint_detach(const char *name, void *probe, void *data);
 

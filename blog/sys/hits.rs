@@ -4,7 +4,10 @@
 
 use core::ptr::NonNull;
 use kernel::{
-    error::from_err_ptr,
+    error::{
+        from_err_ptr,
+        to_result, //
+    },
     prelude::*,
     str::CString, //
 };
@@ -35,6 +38,7 @@ unsafe extern "C" {
     ) -> *mut c_void;
     fn blog_hook_missed(hook: NonNull<c_void>) -> u64;
     fn blog_hook_stop(hook: NonNull<c_void>) -> u64;
+    fn blog_tracepoint_attach(name: *const c_char, probe: *mut c_void, data: *mut c_void) -> c_int;
 }
 
 /// A place that calls `blog_probe_hit` of `probe/mod.rs`, until this is stopped or dropped.
@@ -96,4 +100,15 @@ impl Drop for Hook {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// Has `probe` called at each hit of a tracepoint, with `data` and then what that has, in its
+/// context. `ENOENT`: there is no such tracepoint; `EOPNOTSUPP`: there are none.
+///
+/// # Safety
+///
+/// `probe` takes `data` and no more than the tracepoint's arguments, for good. It is attached once.
+pub(crate) unsafe fn attach(name: &CStr, probe: *mut c_void, data: *mut c_void) -> Result {
+    // SAFETY: By this function's requirement.
+    to_result(unsafe { blog_tracepoint_attach(name.as_char_ptr(), probe, data) })
 }

@@ -10,7 +10,6 @@ pub(crate) mod modules;
 pub(crate) mod pages;
 pub(crate) mod params;
 pub(crate) mod quiesce;
-pub(crate) mod tracepoint;
 pub(crate) mod tree;
 pub(crate) mod waiters;
 pub(crate) mod words;
