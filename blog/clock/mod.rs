@@ -18,10 +18,7 @@ use core::sync::atomic::{
     AtomicBool,
     AtomicU64,
     AtomicU8,
-    Ordering::{
-        Relaxed,
-        Release, //
-    }, //
+    Ordering::*, //
 };
 use kernel::{
     bindings,

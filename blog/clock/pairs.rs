@@ -10,11 +10,7 @@
 use core::sync::atomic::{
     fence,
     AtomicU32,
-    Ordering::{
-        Acquire,
-        Relaxed,
-        Release, //
-    }, //
+    Ordering::*, //
 };
 use kernel::{
     bindings,

@@ -12,10 +12,7 @@ use core::{
     ptr,
     sync::atomic::{
         AtomicPtr,
-        Ordering::{
-            AcqRel,
-            Acquire, //
-        }, //
+        Ordering::*, //
     }, //
 };
 use kernel::{

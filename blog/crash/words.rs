@@ -14,10 +14,7 @@ use core::{
     sync::atomic::{
         AtomicBool,
         AtomicPtr,
-        Ordering::{
-            Acquire,
-            Release, //
-        }, //
+        Ordering::*, //
     }, //
 };
 use kernel::{

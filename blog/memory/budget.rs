@@ -10,10 +10,7 @@
 use core::sync::atomic::{
     fence,
     AtomicU32,
-    Ordering::{
-        Relaxed,
-        SeqCst, //
-    }, //
+    Ordering::*, //
 };
 use kernel::{
     bindings,

@@ -13,11 +13,7 @@ use core::{
     sync::atomic::{
         AtomicPtr,
         AtomicU64,
-        Ordering::{
-            Acquire,
-            Relaxed,
-            Release, //
-        }, //
+        Ordering::*, //
     }, //
 };
 use kernel::{

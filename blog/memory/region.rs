@@ -13,12 +13,7 @@ use core::{
         fence,
         AtomicU32,
         AtomicU64,
-        Ordering::{
-            Acquire,
-            Relaxed,
-            Release,
-            SeqCst, //
-        }, //
+        Ordering::*, //
     }, //
 };
 use kernel::{

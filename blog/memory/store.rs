@@ -8,11 +8,7 @@ use core::{
     sync::atomic::{
         AtomicU32,
         AtomicU64,
-        Ordering::{
-            Acquire,
-            Relaxed,
-            Release, //
-        }, //
+        Ordering::*, //
     }, //
 };
 use kernel::{

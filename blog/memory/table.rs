@@ -9,11 +9,7 @@
 use core::sync::atomic::{
     AtomicPtr,
     AtomicU32,
-    Ordering::{
-        Acquire,
-        Relaxed,
-        Release, //
-    }, //
+    Ordering::*, //
 };
 use kernel::blog::wire::dump;
 

@@ -36,11 +36,7 @@ use core::{
         AtomicU32,
         AtomicU64,
         AtomicU8,
-        Ordering::{
-            Acquire,
-            Relaxed,
-            Release, //
-        }, //
+        Ordering::*, //
     }, //
 };
 use kernel::{

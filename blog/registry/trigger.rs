@@ -18,12 +18,7 @@ use core::sync::atomic::{
     AtomicI32,
     AtomicU32,
     AtomicU64,
-    Ordering::{
-        AcqRel,
-        Acquire,
-        Relaxed,
-        Release, //
-    }, //
+    Ordering::*, //
 };
 use kernel::{
     blog::{

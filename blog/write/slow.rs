@@ -14,10 +14,7 @@ use core::{
     ops::Range,
     ptr,
     slice,
-    sync::atomic::Ordering::{
-        AcqRel,
-        Acquire, //
-    }, //
+    sync::atomic::Ordering::*, //
 };
 use kernel::{
     bindings::task_struct,

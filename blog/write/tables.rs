@@ -18,11 +18,7 @@ use core::{
     sync::atomic::{
         AtomicPtr,
         AtomicU32,
-        Ordering::{
-            Acquire,
-            Relaxed,
-            Release, //
-        }, //
+        Ordering::*, //
     }, //
 };
 use kernel::{

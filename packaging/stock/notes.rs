@@ -8,10 +8,7 @@ use core::{
     mem::offset_of,
     sync::atomic::{
         AtomicBool,
-        Ordering::{
-            Acquire,
-            Release, //
-        }, //
+        Ordering::*, //
     }, //
 };
 

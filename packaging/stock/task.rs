@@ -14,12 +14,7 @@ use core::{
     ptr,
     sync::atomic::{
         AtomicPtr,
-        Ordering::{
-            AcqRel,
-            Acquire,
-            Relaxed,
-            Release, //
-        }, //
+        Ordering::*, //
     }, //
 };
 

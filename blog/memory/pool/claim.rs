@@ -6,11 +6,7 @@ use core::{
     ops::Deref,
     sync::atomic::{
         AtomicU32,
-        Ordering::{
-            Acquire,
-            Relaxed,
-            Release, //
-        }, //
+        Ordering::*, //
     }, //
 };
 

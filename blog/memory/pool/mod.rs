@@ -27,11 +27,7 @@ use core::{
     sync::atomic::{
         AtomicU32,
         AtomicU8,
-        Ordering::{
-            Acquire,
-            Relaxed,
-            Release, //
-        }, //
+        Ordering::*, //
     }, //
 };
 use kernel::blog::ring::{

@@ -9,11 +9,7 @@
 
 use core::sync::atomic::{
     AtomicU32,
-    Ordering::{
-        Acquire,
-        Relaxed,
-        Release, //
-    }, //
+    Ordering::*, //
 };
 use kernel::blog::ring::Ring;
 

@@ -17,11 +17,7 @@ use core::{
         fence,
         AtomicPtr,
         AtomicU32,
-        Ordering::{
-            Acquire,
-            Relaxed,
-            Release, //
-        }, //
+        Ordering::*, //
     }, //
 };
 use kernel::blog::{

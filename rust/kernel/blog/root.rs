@@ -127,11 +127,7 @@ mod freeze {
     use core::sync::atomic::{
         AtomicU32,
         AtomicU64,
-        Ordering::{
-            Acquire,
-            Relaxed,
-            SeqCst, //
-        }, //
+        Ordering::*, //
     };
 
     fn flag() -> &'static AtomicU32 {

@@ -11,11 +11,7 @@ use core::{
     ptr,
     sync::atomic::{
         AtomicPtr,
-        Ordering::{
-            AcqRel,
-            Acquire,
-            Relaxed, //
-        }, //
+        Ordering::*, //
     }, //
 };
 

@@ -9,12 +9,7 @@ use super::{
 };
 use core::sync::atomic::{
     compiler_fence,
-    Ordering::{
-        Acquire,
-        Relaxed,
-        Release,
-        SeqCst, //
-    }, //
+    Ordering::*, //
 };
 
 /// One claim, in the bits between the slot and [`RING_BUSY`].

@@ -13,12 +13,7 @@ use super::{
 use core::sync::atomic::{
     AtomicU32,
     AtomicU64,
-    Ordering::{
-        AcqRel,
-        Acquire,
-        Relaxed,
-        Release, //
-    }, //
+    Ordering::*, //
 };
 
 /// How often [`Ring::steal`] tries again before it gives up, and how many of its pages a ring

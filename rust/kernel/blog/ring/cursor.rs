@@ -14,11 +14,7 @@ use core::sync::atomic::{
     compiler_fence,
     AtomicPtr,
     AtomicU64,
-    Ordering::{
-        Acquire,
-        Relaxed,
-        SeqCst, //
-    }, //
+    Ordering::*, //
 };
 
 /// A limit that no record keeps to, of a cursor that isn't closed.

@@ -8,11 +8,7 @@ use super::super::wire::record::{
 };
 use core::sync::atomic::{
     AtomicU64,
-    Ordering::{
-        Acquire,
-        Relaxed,
-        Release, //
-    }, //
+    Ordering::*, //
 };
 
 /// Counts of losses, by cause.

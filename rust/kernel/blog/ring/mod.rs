@@ -71,10 +71,7 @@ use core::{
         AtomicPtr,
         AtomicU32,
         AtomicU8,
-        Ordering::{
-            Acquire,
-            Relaxed, //
-        }, //
+        Ordering::*, //
     }, //
 };
 

@@ -16,11 +16,7 @@ use core::sync::atomic::{
     AtomicU32,
     AtomicU64,
     AtomicU8,
-    Ordering::{
-        Acquire,
-        Relaxed,
-        Release, //
-    }, //
+    Ordering::*, //
 };
 
 /// State of a [`Ring`].

@@ -22,11 +22,7 @@ use core::{
         AtomicU32,
         AtomicU64,
         AtomicU8,
-        Ordering::{
-            Acquire,
-            Relaxed,
-            Release, //
-        }, //
+        Ordering::*, //
     }, //
 };
 

@@ -24,12 +24,7 @@ use core::{
     sync::atomic::{
         AtomicPtr,
         AtomicU32,
-        Ordering::{
-            AcqRel,
-            Acquire,
-            Relaxed,
-            Release, //
-        }, //
+        Ordering::*, //
     }, //
 };
 

@@ -20,10 +20,7 @@ use super::{
 };
 use core::{
     ptr,
-    sync::atomic::Ordering::{
-        Relaxed,
-        Release, //
-    }, //
+    sync::atomic::Ordering::*, //
 };
 
 /// What a full ring does: [`Ring::turn`].

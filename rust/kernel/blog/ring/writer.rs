@@ -29,11 +29,7 @@ use core::{
     sync::atomic::{
         compiler_fence,
         AtomicU64,
-        Ordering::{
-            Relaxed,
-            Release,
-            SeqCst, //
-        }, //
+        Ordering::*, //
     }, //
 };
 
