@@ -33,7 +33,6 @@ const LEAST: usize = 340;
 /// How often the packer runs for all lines together.
 const PACKS: u32 = 100;
 
-/// The lines of an event.
 pub(crate) struct Lines {
     packer: Deflate,
     /// Sections of the line that is being made.
@@ -63,12 +62,10 @@ impl Lines {
         })
     }
 
-    /// Begins an event.
     pub(crate) fn clear(&mut self) {
         (self.count, self.left, self.packs) = (0, PACKED_ALL, PACKS);
     }
 
-    /// Whether no more lines can be made.
     pub(crate) fn are_full(&self) -> bool {
         self.count >= LINES || self.left < LEAST || self.packs == 0
     }
@@ -130,7 +127,6 @@ impl Lines {
         }
     }
 
-    /// The lines that are complete, packed.
     pub(crate) fn packed(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
         let lines = self.packed.iter().zip(self.lens).take(self.count);
         lines.map(|(line, len)| line.get(..len).unwrap_or_default())

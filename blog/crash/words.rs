@@ -206,7 +206,6 @@ impl Room {
         }
     }
 
-    /// Makes the lines.
     pub(crate) fn make(&mut self, task: &format::Task, lists: Lists) {
         self.lines.clear();
         self.clock = clock::instant();

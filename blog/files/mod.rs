@@ -58,7 +58,6 @@ use crate::{
     write::hang, //
 };
 
-/// A text file of a `T`.
 struct TextFile<T> {
     name: &'static CStr,
     show: Option<fn(&T, &mut fmt::Formatter<'_>) -> fmt::Result>,
@@ -290,7 +289,6 @@ impl Subject for State {
     }
 }
 
-/// The name of a file of ours.
 fn name_of(file: &File) -> &CStr {
     // SAFETY: An open file keeps its name, a C string, and nobody renames any of ours.
     unsafe {

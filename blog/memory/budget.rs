@@ -23,7 +23,6 @@ use crate::sys::params;
 
 pub(crate) const PAGE_KB: u32 = (PAGE_SIZE / 1024) as u32;
 
-/// Pages of all that there is.
 static USED: AtomicU32 = AtomicU32::new(0);
 
 /// Pages that all of BLog takes.

@@ -43,7 +43,6 @@ pub(crate) fn page(n: usize) -> Option<&'static [AtomicU64; SITES]> {
     unsafe { page.as_ref() }
 }
 
-/// Pages of counts, which stay.
 pub(crate) fn pages() -> u32 {
     let there = |page: &&AtomicPtr<AtomicU64>| !page.load(Relaxed).is_null();
     COUNTS.iter().filter(there).count() as u32

@@ -113,7 +113,6 @@ const LEAST_SHELVES: u32 = 2;
 const PAGES_PER_RINGS: u32 = 64;
 /// How often a ring is looked at that changes hands.
 const LOOKS: u32 = 100;
-/// Per-CPU contexts.
 const PER_CPU: u32 = Context::INTERRUPTS as u32;
 /// Interrupts have rings of their own where pointers to these take at most this part of a budget;
 /// else they log to shared rings.

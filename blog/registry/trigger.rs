@@ -65,7 +65,6 @@ pub(crate) enum Compare {
 }
 
 impl Compare {
-    /// All of them, with their names.
     pub(crate) const ALL: [(&'static str, Self); 4] = [
         ("eq", Self::Eq),
         ("ne", Self::Ne),

@@ -37,14 +37,12 @@ global_lock! {
     unsafe(uninit) static WISHES: Mutex<Wishes> = Wishes(KVec::new());
 }
 
-/// The wishes in a text.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     text.split([' ', '\t', '\n', ';'])
         .filter(|word| !word.is_empty())
 }
 
 impl Wishes {
-    /// All of them.
     fn texts(&self) -> impl Iterator<Item = &str> {
         self.0
             .iter()

@@ -20,19 +20,16 @@ unsafe extern "C" {
     pub(crate) safe fn is_quiet() -> bool;
 }
 
-/// The value of the parameter `clock`.
 pub(crate) fn param_clock() -> &'static CStr {
     // SAFETY: The parameter is a C string that doesn't change once BLog starts.
     unsafe { CStr::from_char_ptr(blog_param_clock) }
 }
 
-/// The value of the parameter `counts`.
 pub(crate) fn param_counts() -> bool {
     // SAFETY: Nobody changes it once BLog starts.
     unsafe { blog_param_counts }
 }
 
-/// The value of the parameter `persist`.
 pub(crate) fn persist() -> &'static CStr {
     // SAFETY: As in [`param_clock`].
     unsafe { CStr::from_char_ptr(blog_param_persist) }

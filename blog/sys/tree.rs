@@ -33,7 +33,6 @@ const WRITE_MAX: usize = 4096;
 /// Of `include/linux/splice.h`.
 const SPLICE_F_NONBLOCK: u32 = 2;
 
-/// An open file.
 pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
     /// Whether the file is a stream: it has no position, and reads don't wait for each other.
     const STREAM: bool = false;

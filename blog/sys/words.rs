@@ -25,7 +25,6 @@ unsafe extern "C" {
     pub(crate) safe fn start();
 }
 
-/// What packs.
 pub(crate) struct Deflate(KVVec<u64>);
 
 impl Deflate {

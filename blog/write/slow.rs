@@ -160,7 +160,6 @@ pub(crate) unsafe extern "C" fn blog_stored(
     }
 }
 
-/// A log call that needs a place.
 struct Call<'a> {
     state: &'a State,
     memory: &'a Memory,
@@ -246,7 +245,6 @@ impl Call<'_> {
         })
     }
 
-    /// What full rings do.
     fn mode(&self) -> Mode {
         if self.frozen {
             return Mode::Discard;
@@ -326,7 +324,6 @@ impl Call<'_> {
         Some(ring)
     }
 
-    /// The caller.
     fn caller(&self) -> Owner {
         match self.here {
             // SAFETY: The current task is valid.

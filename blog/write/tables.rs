@@ -60,7 +60,6 @@ use crate::{
     tasks, //
 };
 
-/// Tables of a page.
 const TABLES: usize = PAGE_SIZE / size_of::<Tls>();
 /// Most pages: 65541 tasks with rings at a time.
 const PAGES: usize = 3121;
@@ -247,7 +246,6 @@ pub(crate) fn root() -> dump::TableRoot {
     }
 }
 
-/// Pages of tables, which stay.
 pub(crate) fn pages() -> u32 {
     SLAB.count.load(Relaxed)
 }
@@ -338,10 +336,8 @@ pub(crate) fn forget(slot: u16) {
     }
 }
 
-/// A task that has a ring.
 #[derive(Clone, Copy)]
 pub(crate) struct Writer {
-    /// Id of the ring.
     pub(crate) ring: u32,
     /// [`Info::first_seq`](kernel::blog::ring::Info::first_seq) of the ring while it is the task's,
     /// and the thread id that its owner has had from the start.
@@ -440,7 +436,6 @@ pub(crate) fn start_hook() -> Result {
     unsafe { hook::start_hooks(task_hook) }
 }
 
-/// Makes the first tables.
 pub(crate) fn fill() {
     // What can't be had is not there: tables come of components' pages, too.
     for _ in 0..STOCK {

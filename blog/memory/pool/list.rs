@@ -71,7 +71,6 @@ impl List {
         self.len.store(self.len().wrapping_add(1), Relaxed);
     }
 
-    /// Takes the first index.
     pub(crate) fn pop<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>) -> Option<u32> {
         let first = self.first()?;
         self.first.store(next(first)?.load(Relaxed), Relaxed);

@@ -94,14 +94,11 @@ pub(crate) const WARN_RINGS: u32 = 2;
 pub(crate) trait Store {
     /// Sizes of pages and chunks; constant.
     fn sizes(&self) -> Sizes;
-    /// The slot with this number.
     fn slot(&self, page: u32) -> Option<&Slot>;
     /// The shelves, one at least and [`MOST_SHELVES`] at most; where there are fewer than CPUs,
     /// some share one.
     fn shelves(&self) -> &[Shelf];
-    /// The link of the ring with this id.
     fn ring_link(&self, id: u32) -> Option<&AtomicU32>;
-    /// The ring with this id.
     fn ring(&self, id: u32) -> Option<&Ring>;
     /// Number of rings; their ids are below this.
     fn rings(&self) -> u32;
@@ -130,14 +127,12 @@ pub(crate) struct Levels {
     pub(crate) pages_free: u32,
 }
 
-/// What a ring asks for.
 #[derive(Clone, Copy)]
 struct Request {
     /// Bytes that it holds.
     held: u32,
     /// Bytes that it has a right to, if that is more than its share.
     least: u32,
-    /// CPU that it is for.
     cpu: u32,
     /// Whether other live rings may be made to give up pages for it.
     steal: bool,
@@ -259,7 +254,6 @@ impl<S: Store> Pool<S> {
         self.shelve(self.number(page / 2), page);
     }
 
-    /// Puts a free page on a shelf.
     fn shelve(&self, own: usize, page: u32) {
         match self.claim_near(own) {
             Some((n, lists)) => {
@@ -546,7 +540,6 @@ impl<S: Store> Pool<S> {
     }
 }
 
-/// A pool, as a ring sees it.
 pub(crate) struct PagesOf<'a, S: Store> {
     pool: &'a Pool<S>,
     cpu: u32,

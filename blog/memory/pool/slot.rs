@@ -162,7 +162,6 @@ impl Slot {
         self.page.load(Relaxed).cast()
     }
 
-    /// Whether there is no page.
     pub(crate) fn is_empty(&self) -> bool {
         self.page.load(Relaxed).is_null()
     }
