@@ -235,7 +235,8 @@ EXPORT_SYMBOL_GPL(blog_hash);
 
 /*
  * The hash of a lock's address. No private argument has it, whatever its bytes are: those are
- * hashed after a 0. Else who has one logged could find out whether it is the address of a lock.
+ * hashed after a 0. Else a user who can have a number logged as private could test a guess of the
+ * address.
  */
 u64 blog_hash_lock(unsigned long lock)
 {

@@ -216,8 +216,10 @@ fn what_has_not_arrived_is_counted() {
 fn a_text_has_several_events_and_boots() {
     let rig = Rig::new();
     let mut b = Builder::new();
+    let a_day_later =
+        CLOCK.map(|[clock, mono, boot, real]| [clock, mono, boot, real + 86_400_000_000_000]);
     b.system([9; 16])
-        .clock(1, &CLOCK)
+        .clock(1, &a_day_later)
         .images(&[(1, 4, &rig.build_id, "test_mod")])
         .component(1, "disk");
     let ring = Ring::task(1, 1, 9, "other");

@@ -58,6 +58,7 @@ use std::{collections::BTreeMap, io::Write};
 
 pub use self::file::{dumps, open};
 pub use self::kept::kept;
+#[cfg(feature = "cli")]
 pub(crate) use self::layout::READS;
 use self::{
     crashed::Crashed,
