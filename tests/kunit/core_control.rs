@@ -131,7 +131,7 @@ mod suite {
         Ok(())
     }
 
-    /// Else who has guesses logged as private arguments could find out where a lock is.
+    /// Else a user who can have guesses logged as private arguments could find out where a lock is.
     #[test]
     fn no_private_argument_has_the_number_of_a_lock() {
         let lock: usize = 0xffff_8880_1234_5678;
