@@ -259,7 +259,8 @@ machine stopped, or when the snapshot was taken. In this order:
      makes progress logs, a stuck one doesn't
   4. tasks that wait for a CPU, in the same order
   5. with --all or --pid: sleeping tasks and tasks that have ended, the latest record first
-With each task that waits for a lock stands which task holds it, what that one waits for, and so on.
+A task that waits for a lock is shown with the lock's holder, the lock that the holder waits for,
+and so on.
 Each task has its last records of each component, the newest last; each line shows how long
 before the end it was logged. A running task also has the records of interrupts on its CPU.
 
