@@ -249,7 +249,7 @@ impl Lists {
         fetch(table.bytes, to).then_some(to.len())
     }
 
-    /// What a reader gets of a site who may not see addresses: as `Selection` says.
+    /// What a reader that may not see addresses gets of a site: see `Selection`.
     pub(crate) fn gets(self, site: u32) -> Gets {
         let known = self.list::<u8>(offset_of!(Listed, addresses));
         let known = known.zip((site as usize).checked_sub(1));
@@ -260,12 +260,12 @@ impl Lists {
     }
 }
 
-/// What there is now; null: nothing. Who uses it is under RCU's lock.
+/// The current lists; null: none. Users hold RCU's lock.
 static LISTED: AtomicPtr<Listed> = AtomicPtr::new(ptr::null_mut());
 
 /// The lists, if there are any. Any context; the caller holds RCU's lock as long as it uses them.
 pub(crate) fn lists() -> Option<Lists> {
-    // ORDERING: Acquire pairs with the exchange in `list`: it is made.
+    // ORDERING: Acquire pairs with the exchange in `list`, so the lists are complete.
     let listed = LISTED.load(Acquire);
     (!listed.is_null()).then_some(Lists(listed as u64))
 }
@@ -287,8 +287,8 @@ pub(crate) fn list() {
                     images_len = listed.images.len() as u32,
                     side_tables_len = listed.tables.len() as u32,
                 );
-                // ORDERING: Release: who finds it finds it made. Acquire: what is freed was made
-                // before.
+                // ORDERING: Release: readers find complete lists. Acquire: the old ones are
+                // complete before they are freed.
                 LISTED.swap(KBox::into_raw(listed), AcqRel)
             }
             Err(e) => {
@@ -298,7 +298,7 @@ pub(crate) fn list() {
         }
     });
     if !old.is_null() {
-        // Not under the lock, for which other modules wait that come.
+        // Not under the lock: loading other modules waits for that.
         rcu::synchronize_rcu();
         // SAFETY: It was put there by this function, and replaced above. Nobody uses it any more.
         drop(unsafe { KBox::from_raw(old) });

@@ -3,8 +3,8 @@
 //! The newest records of a ring, in pieces from its end on.
 //!
 //! Any context, under RCU's lock. Takes no other lock, and trusts nothing: it goes the way of crash
-//! tools (`rust/kernel/blog/wire/dump.rs`), and copies what a pointer leads to by [`fetch`]. Indices
-//! are checked, and who a page was of is compared after its copy.
+//! tools (`rust/kernel/blog/wire/dump.rs`), and follows pointers only by [`fetch`]. It checks
+//! indices, and compares the owner of a page after the copy.
 
 use core::{
     mem::{
@@ -73,7 +73,7 @@ pub(crate) struct CopiedRing {
 }
 
 impl CopiedRing {
-    /// A copy of the ring, of which readers' functions say what they would say of itself.
+    /// A copy of the ring, for which readers' functions return the same as for the ring.
     fn copy(&mut self, slot: u32, ring: u32) -> Option<&Ring> {
         let from = entry(&memory_of(slot)?.rings, ring)?;
         fetch(from, &mut self.ring).then_some(())?;

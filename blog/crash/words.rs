@@ -397,7 +397,7 @@ unsafe extern "C" fn blog_last_words(why: u32, task: *mut task_struct) {
 pub(crate) fn start() {
     match Room::new().and_then(|room| Ok(KBox::new(room, GFP_KERNEL)?)) {
         Ok(room) => {
-            // ORDERING: Release: who finds it finds it made.
+            // ORDERING: Release: events find a complete room.
             ROOM.store(KBox::into_raw(room), Release);
             words::start();
         }

@@ -526,7 +526,7 @@ impl Memory {
         slots.for_each(|(_, slot)| region::disown(slot.memory()));
     }
 
-    /// Pages of which the next boot has the content.
+    /// The number of pages whose content the next boot finds.
     pub(crate) fn pages_kept(&self) -> usize {
         let kept = |(_, slot): &(u32, &Slot)| region::has(slot.memory());
         self.pool.slots().filter(kept).count()

@@ -287,7 +287,7 @@ pub(crate) fn is_there() -> bool {
 /// An open file of the folder `previous`: `snapshot` is read, and `clear` written.
 ///
 /// A reader gets all that is in it, as of a dump: which arguments are addresses, only the kernel
-/// knew that logged them. So the file is for who may see addresses.
+/// knew that logged them. So it is for readers who may see addresses.
 pub(crate) struct PreviousFile(Arc<Previous>);
 
 impl OpenFile for PreviousFile {

@@ -250,7 +250,7 @@ impl Trigger {
     pub(crate) fn show(&self, switch: &AtomicU32, own: u16) {
         loop {
             let slot = self.slot(own);
-            // ORDERING: AcqRel: who stores after another one finds what that one knew.
+            // ORDERING: AcqRel: a later store comes with all that the stores before knew.
             switch.swap(slot, AcqRel);
             // It may have been set, or have frozen, in between.
             if self.slot(own) == slot {

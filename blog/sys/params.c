@@ -43,8 +43,8 @@ static DEFINE_MUTEX(blog_params_lock);
 })
 
 /*
- * What is not understood when BLog is loaded doesn't keep it from recording: the default holds.
- * Later on, it is the writer's error.
+ * BLog starts with the default for a value that it doesn't understand, so that it records. Later
+ * on, the write fails.
  */
 static int blog_result(const char *val, const struct kernel_param *kp, int ret)
 {

@@ -527,9 +527,9 @@ impl Packer {
 }
 
 // What a format doesn't print of the memory at a pointer is not stored: nobody has chosen to log it,
-// and it may be an address, or what the stack had there before.
+// and it may be an address, or older content of the stack.
 
-/// Copies `size` bytes, of which `bits` bits are read; the others are 0. False: they can't be.
+/// Reads `bits` bits, and stores `size` bytes; the other bits are 0. False: memory can't be read.
 ///
 /// # Safety
 ///
@@ -549,7 +549,7 @@ unsafe fn copy_bits(dst: *mut u8, address: u64, size: usize, bits: usize) -> boo
     true
 }
 
-/// Likewise, of which those pairs of bytes are stored that have a bit in `pairs`.
+/// Likewise, but stores only the pairs of bytes that have a bit in `pairs`.
 ///
 /// # Safety
 ///

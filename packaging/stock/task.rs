@@ -107,7 +107,7 @@ fn task_in(slot: &AtomicPtr<Tls>, fetch: impl Fn(u64) -> Option<u64>) -> Option<
     fetch((slot.load(Acquire) as u64).wrapping_add(Tls::LAYOUT.task.into()))
 }
 
-/// Where that is, for those who follow a pointer only by `fetch`, which reads a word.
+/// The address of that table, for code that follows a pointer only by `fetch`, which reads a word.
 ///
 /// # Safety
 ///

@@ -53,7 +53,7 @@ pub unsafe fn table(task: *mut task_struct) -> Option<&'static Tls> {
     some(unsafe { field(task) }.load(Acquire))
 }
 
-/// Where that is, for those who follow a pointer only by `fetch`, which reads a word.
+/// The address of that table, for code that follows a pointer only by `fetch`, which reads a word.
 ///
 /// # Safety
 ///

@@ -4,8 +4,8 @@
 //!
 //! `SYMBOL(blog_root)` in VMCOREINFO is the address of a [`Root`], which is always in vmlinux.
 //! If BLog is a module of a kernel without its patches, an [`Anchor`] leads to it. `blog/` fills it
-//! in when it starts and empties it when it is unloaded. `blog-decode` includes this very file to
-//! find its way through a dump. `root.rs` has the root of the running kernel.
+//! in when it starts. `blog-decode` includes this very file to find its way through a dump.
+//! `root.rs` has the root of the running kernel.
 //!
 //! The structures of this file are `repr(C)`, without implicit padding, and only grow at the end:
 //! each has its size beside its magic. For structures of other files, or laid out by the compiler,

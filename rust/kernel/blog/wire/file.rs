@@ -236,12 +236,12 @@ pub struct Task {
 }
 
 numbered! {
-    /// The kinds of locks of which the kernel knows who waits (`CONFIG_DETECT_HUNG_TASK_BLOCKER`), one
-    /// more than in `linux/hung_task.h`.
+    /// The kinds of locks whose waiting tasks the kernel knows (`CONFIG_DETECT_HUNG_TASK_BLOCKER`),
+    /// one more than in `linux/hung_task.h`.
     LockKind: u32, from_u32 {
         /// A mutex.
         Mutex = 1,
-        /// A semaphore, whose holder is who took it last.
+        /// A semaphore, whose holder is the last taker.
         Semaphore = 2,
         /// A read-write semaphore, to read.
         RwsemRead = 3,

@@ -42,15 +42,15 @@ pub const BYTES: u8 = 9;
 pub const BITS: u8 = 10;
 /// What an object is called, as text; the code that follows says what it is.
 pub const TEXT: u8 = 11;
-/// A `struct sockaddr`, as a `RESULT` of [`SOCKADDR_SIZE`] bytes: the family, the address, and what
-/// the code that follows says, as a sum: [`PORT`], [`FLOW`], [`SCOPE`]. The rest is 0.
+/// A `struct sockaddr`, as a `RESULT` of [`SOCKADDR_SIZE`] bytes: the family, the address, and the
+/// fields of the next code, a sum of [`PORT`], [`FLOW`], [`SCOPE`]. The rest is 0.
 pub const SOCKADDR: u8 = 12;
 /// As [`BYTES`], but as many as a record takes.
 pub const RAW: u8 = 13;
 /// The argument whose code follows, as a `PRIVATE`.
 pub const PRIVATE: u8 = 14;
-/// Of the memory at a pointer, what the format prints, as a `RESULT`; the rest is 0. The code that
-/// follows says what is there.
+/// The bytes at a pointer that the format prints, as a `RESULT`; the rest is 0. The next code is
+/// their kind.
 pub const PART: u8 = 15;
 
 /// A `struct resource`, without its name.

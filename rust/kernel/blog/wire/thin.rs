@@ -24,8 +24,8 @@ pub fn least(len: usize, at: impl Fn(usize) -> ClockPair) -> usize {
     (1..last).min_by_key(|n| missed(*n)).unwrap_or(0)
 }
 
-/// What the second of three instants tells beyond the other two: twice the area of the triangle
-/// between them, in all clocks together.
+/// How far the second of three instants is from a line between the others: twice the area of the
+/// triangle between them, in all clocks together.
 pub fn area(a: &ClockPair, b: &ClockPair, c: &ClockPair) -> u128 {
     let by = |to: u64, from: u64| i128::from(to.wrapping_sub(from) as i64);
     let (near, far) = (by(b.clock, a.clock), by(c.clock, a.clock));
