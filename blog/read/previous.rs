@@ -191,12 +191,12 @@ pub(crate) fn init() {
         Err(Unreadable::Empty) => Ok(None),
         Err(Unreadable::Version(n)) => {
             pr_warn!(
-                "persist={name}: what was there is of version {n}, unknown here: it is gone\n"
+                "persist={name}: the last boot's log has version {n}, unknown here, and is lost\n"
             );
             Ok(None)
         }
         Err(Unreadable::Damaged) => {
-            pr_warn!("persist={name}: what was there is damaged: it is gone\n");
+            pr_warn!("persist={name}: the log of the last boot is damaged, and lost\n");
             Ok(None)
         }
     };
@@ -205,21 +205,21 @@ pub(crate) fn init() {
             let in_place = matches!(previous, Previous::Place(..));
             if in_place {
                 pr_warn!(
-                    "persist={name}: no memory for a copy of what is there, so this boot keeps \
+                    "persist={name}: no memory for a copy of the last log, so this boot keeps \
                      nothing until 1 is written to previous/clear\n"
                 );
             }
             match Arc::new(previous, GFP_KERNEL) {
                 // It goes with the last one that has it.
                 Ok(previous) => *PREVIOUS.lock() = Some(previous),
-                Err(e) => pr_warn!("persist={name}: what was there is gone: {e:?}\n"),
+                Err(e) => pr_warn!("persist={name}: the log of the last boot is lost: {e:?}\n"),
             }
             if in_place {
                 return;
             }
         }
         Ok(None) => (),
-        Err(e) => pr_warn!("persist={name}: what was there is gone: {e:?}\n"),
+        Err(e) => pr_warn!("persist={name}: the log of the last boot is lost: {e:?}\n"),
     }
     // SAFETY: What the command line reserves for us is nobody else's, nobody looks at it any more,
     // and this is called once.
