@@ -5,8 +5,8 @@
 //! Files with the same boot id are of one boot, unless `identity.rs` has found that they are of two
 //! machines; a file without one is of a boot of its own. Each boot counts its own time, from 0. So
 //! if there are several, their order and their distances are those of real time, by the calibration
-//! of each. Where the files of a recording have another order ([`order`]), boots that don't fit
-//! into it are put where they fit; [`doubts`] says so, and where an order can't be trusted.
+//! of each. Where the files of a recording have another order ([`order`]), it moves the boots
+//! that contradict it; [`doubts`] reports that, and orders that can't be trusted.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -308,7 +308,7 @@ fn date(ns: i128) -> String {
     String::from_utf8_lossy(&date).into_owned()
 }
 
-/// That there are more than the one of which a note is.
+/// The words for boots that a note doesn't name.
 fn more(count: usize) -> String {
     match count {
         1 => String::new(),

@@ -218,7 +218,7 @@ impl Filter {
             || boots.is_some()
     }
 
-    /// Whether anything matters, so that there may be records of which it chooses none.
+    /// Whether it may leave out records.
     pub fn chooses(&self) -> bool {
         !self.components.is_empty() || self.is_by_record()
     }

@@ -8,11 +8,12 @@
 //! its time:
 //!
 //! - A kernel log is read as a whole, and its lines are sorted by their times if needed: parts of a
-//!   panic in pstore, or messages of other programs, may be out of order. `transport/` says what
-//!   date, machine and boot a line is of. Lines of other machines are left out, lines of other boots
-//!   come first. A boot begins where the kernel or the journal says so, where the time falls below that
-//!   of all lines before, or where dates and times since boot don't go on alike. Of several boots, the
-//!   snapshot's is the one with its id, or the last one whose dates agree with the snapshot's clock.
+//!   panic in pstore, or messages of other programs, may be out of order. `transport/` finds date,
+//!   machine and boot of a line. Lines of other machines are left out, lines of other boots come
+//!   first. A boot begins at the kernel's first line or the journal's mark, where the time falls
+//!   below that of all lines before, or where dates and times since boot don't go on alike. Of
+//!   several boots, the snapshot's is the one with its id, or the last one whose dates agree with
+//!   the snapshot's clock.
 //! - A log of ftrace is read line by line, so its length doesn't matter. It stays in its own order.
 
 use std::{

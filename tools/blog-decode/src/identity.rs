@@ -92,7 +92,7 @@ struct Fork {
     at: At,
     /// The logs that have it, by its clock and call site.
     logs: HashMap<(u64, u32), Vec<usize>>,
-    /// Those of which it isn't known.
+    /// The logs that don't show which of these they have.
     others: Vec<usize>,
     /// How many logs are in these.
     count: usize,

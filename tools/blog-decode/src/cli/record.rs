@@ -256,7 +256,7 @@ impl Out {
         written
     }
 
-    /// Writes what is there, and closes the file. `has_ended`: what it is from has come to its end.
+    /// Writes the buffered sections, and closes the file. `has_ended`: its source has ended.
     fn finish(mut self, dir: &mut Dir<'_>, has_ended: bool) -> Result<(), String> {
         while dir.is_searching() {
             dir.take_tables(Some(LOOK), &self.split);

@@ -8,11 +8,11 @@ use super::{
 };
 use crate::wire::words::MARK;
 
-/// Reads objects of JSON, of which each is a line: those of the journal, of `dmesg --json`, or of a
+/// Reads objects of JSON, one a line: those of the journal, of `dmesg --json`, or of a
 /// container.
 #[derive(Default)]
 pub struct Json {
-    /// Objects and lists that are open, and of an object in another one what that one says so far.
+    /// Objects and lists that are open, with what was read of the object around each.
     open: Vec<(u8, Object)>,
     in_string: bool,
     /// Within a string: after a backslash; hexadecimal digits that are still to come, and their
@@ -45,7 +45,7 @@ struct Object {
     seconds: Option<String>,
     program: Vec<u8>,
     origin: Origin,
-    /// Text of which nobody knows the meaning.
+    /// Text whose meaning isn't known.
     others: Vec<Vec<u8>>,
 }
 

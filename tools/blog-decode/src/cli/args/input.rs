@@ -12,7 +12,8 @@ use crate::clock::LogClock;
 /// Files to read.
 #[derive(Args, Debug)]
 pub struct Input {
-    /// Snapshot files, which are merged; - is standard input. The default is this system's log
+    /// Snapshot files, or directories with these, which are merged; - is standard input. The
+    /// default is this system's log
     #[arg(value_name = "SNAPSHOT")]
     pub snapshots: Vec<PathBuf>,
 
