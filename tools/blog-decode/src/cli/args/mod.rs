@@ -51,7 +51,7 @@ fn place() -> PathBuf {
 
 const AFTER_HELP: &str = "\
 blog-decode finds side tables by the build ID of vmlinux and each module. It searches,
-in this order: what --sidetable names (.blogfmt files, vmlinux, .ko files, or directories
+in this order: the paths of --sidetable (.blogfmt files, vmlinux, .ko files, or directories
 of them), the snapshot's directory, /lib/modules/*/blog, /usr/lib/debug/.build-id, the
 modules in /lib/modules, and debuginfod if DEBUGINFOD_URLS is set. gzip, zstd or xz may
 have packed an image. A table of another build is refused. Records without a table are
@@ -59,7 +59,7 @@ printed in hex, with the build ID of the table.
 
 A record must pass all filters. TIME of --since and --until is one of:
   12.5                   seconds since boot, as in dmesg
-  -30, -5m, -1h30m       so long before the snapshot was taken
+  -30, -5m, -1h30m       that long before the snapshot was taken; +5m is after it
   2026-11-21T10:13:09Z   date and time; Z is UTC, +02:00 is an offset; without these it
                          is the local time zone, or UTC with --utc
   10:13                  on the day on which the snapshot was taken
@@ -71,13 +71,13 @@ comm site image module function class file line format message, and arguments as
 arg.NAME or arg.0) by == != < <= > >= =~ !~, combined by && || ! and parentheses:
   arg.bytes >= 64k && level <= warn
   arg.e == EIO || message =~ 'time(d )?out'
-A comparison with what a record doesn't have is false.
+A comparison with a field that a record doesn't have is false.
 
 Lines with '-----' stand where records are missing (with --json: objects of type
-\"lost\"). Records that newer ones have overwritten are no error. Filters let such a line
-pass if the missing records may be among those asked for: for --since and --until, what is
-missing was logged after the ring's record before and before its next one. With --count,
---csv and --format, and in commands that show no such lines, standard error has the number.
+\"lost\"). Records that newer ones have overwritten are no error. Filters show such a
+line if some of the missing records may pass them; their times are between those of the
+ring's records before and after the line. With --count, --csv and --format, and in commands
+that show no such lines, standard error has the number.
 
 Examples:
   blog-decode snapshot.bin
