@@ -65,7 +65,7 @@ int blog_may_open(void)
 EXPORT_SYMBOL_GPL(blog_may_open);
 
 /*
- * Whether kernel addresses are for who opened a file: by the rule of /proc/kallsyms,
+ * Whether kernel addresses are for the user who opened a file: by the rule of /proc/kallsyms,
  * kptr_restrict, and CAP_SYSLOG when it was opened; and at integrity, for nobody.
  */
 bool blog_shows_addresses(const struct file *file)

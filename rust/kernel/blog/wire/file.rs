@@ -262,9 +262,9 @@ pub const WAIT_GONE: u32 = 2;
 pub struct Wait {
     /// The lock: the same for all who wait for it in this file. 0: not known.
     pub lock: u64,
-    /// Thread id of who waits.
+    /// Thread id of the waiting task.
     pub pid: i32,
-    /// Thread id of who holds the lock; 0: nobody, or not known.
+    /// Thread id of the lock's holder; 0: nobody, or not known.
     pub holder: i32,
     /// [`LockKind`].
     pub kind: u32,
