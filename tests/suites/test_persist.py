@@ -251,9 +251,9 @@ DAMAGE = {
     "torn": (torn, True, ""),
     "zero": (zero, False, ""),
     "scramble": (scramble, False, ""),
-    "header": (header, False, "what was there is damaged"),
-    "version": (other_version, False, "of version 2"),
-    "short": (None, False, "what was there is damaged"),
+    "header": (header, False, "the log of the last boot is damaged"),
+    "version": (other_version, False, "has version 2"),
+    "short": (None, False, "the log of the last boot is damaged"),
 }
 
 
