@@ -186,7 +186,11 @@ unsafe extern "C" fn blog_crash_spoil(task: *mut task_struct, which: u32) {
                 2 => *page ^= 1 << 43,
                 3 => spoil_slot(&memory.slots, &root.slot, *page),
                 4 => (0..memory.slots.capacity).for_each(|n| spoil_chunk(&memory.slots, n)),
-                5 => spoil_chunk(&memory.rings, id / memory.rings.per_chunk),
+                // No division that may panic: objtool doesn't know that one's name.
+                5 => spoil_chunk(
+                    &memory.rings,
+                    id.checked_div(memory.rings.per_chunk).unwrap_or(0),
+                ),
                 // Three contexts on each CPU
                 6 => (0..3 * root.system.cpus).for_each(|n| *word(percpu as u64, n * 8) = ONES),
                 7 => *to_memory = ONES,
@@ -213,14 +217,15 @@ unsafe extern "C" fn blog_crash_spoil(task: *mut task_struct, which: u32) {
 ///
 /// It is the table of a component's slots, one of which has the page with these bytes.
 unsafe fn spoil_slot(table: &TableRoot, layout: &SlotLayout, page: u64) {
-    for n in 0..table.capacity * table.per_chunk {
-        // SAFETY: By this function's requirement.
-        unsafe {
-            let slot = *word(table.chunks, n / table.per_chunk * 8);
-            let slot = slot + u64::from(n % table.per_chunk * table.stride);
-            let at = word(slot, layout.page);
-            if *at == page & !0xfff {
-                *at = ONES;
+    for chunk in 0..table.capacity {
+        for n in 0..table.per_chunk {
+            // SAFETY: By this function's requirement.
+            unsafe {
+                let slot = *word(table.chunks, chunk * 8) + u64::from(n * table.stride);
+                let at = word(slot, layout.page);
+                if *at == page & !0xfff {
+                    *at = ONES;
+                }
             }
         }
     }
