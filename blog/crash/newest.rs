@@ -4,7 +4,7 @@
 //!
 //! Any context, under RCU's lock. Takes no other lock, and trusts nothing: it goes the way of crash
 //! tools (`rust/kernel/blog/wire/dump.rs`), and follows pointers only by [`fetch`]. It checks
-//! indices, and compares the owner of a page after the copy.
+//! indices, and after a copy, whether the ring or page had the same owner all the time.
 
 use core::{
     mem::{
@@ -73,13 +73,25 @@ pub(crate) struct CopiedRing {
 }
 
 impl CopiedRing {
-    /// A copy of the ring, for which readers' functions return the same as for the ring.
+    /// A copy of the ring, for which readers' functions return the same as for the ring. `None`:
+    /// the ring can't be read, or the ring or its page got another owner meanwhile.
     fn copy(&mut self, slot: u32, ring: u32) -> Option<&Ring> {
         let from = entry(&memory_of(slot)?.rings, ring)?;
+        let version = || fetch_value::<u32>(from.wrapping_add(Ring::LAYOUT.version.into()));
+        let before = version()?;
+        // ORDERING: The fences as in `Ownership::unchanged` and `PageHeader::look`: those can't see
+        // whether a copy was made amid a change.
+        fence(Acquire);
         fetch(from, &mut self.ring).then_some(())?;
         let page = self.ring.get_mut(Ring::LAYOUT.page as usize..)?;
         let page = page.first_chunk_mut()?;
-        fetch(u64::from_ne_bytes(*page), &mut self.page).then_some(())?;
+        let at = u64::from_ne_bytes(*page);
+        fetch(at, &mut self.page).then_some(())?;
+        fence(Acquire);
+        let seq_at = offset_of!(PageInfo, seq);
+        let seq = self.page.get(seq_at..)?.first_chunk::<8>()?;
+        let now = fetch_value::<[u8; 8]>(at.wrapping_add(seq_at as u64))?;
+        ((version()?, now) == (before, *seq)).then_some(())?;
         *page = (self.page.as_ptr() as u64).to_ne_bytes();
         // SAFETY: It has the size and the alignment of a ring, and any bytes are one: its fields
         // are integers and pointers. Of these, readers follow only the one to the page's header,
