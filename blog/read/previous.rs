@@ -97,26 +97,20 @@ impl Previous {
         Ok(Some(Self::Copy(block, len)))
     }
 
-    /// The bytes from a place of the file on, as many as follow each other.
-    fn from(&self, mut at: usize) -> Result<&[u8]> {
-        match self {
-            Self::Copy(block, len) => {
-                // SAFETY: The block has so many bytes, to which nobody stores any more.
-                let bytes = unsafe { slice::from_raw_parts(block.at(), *len) };
-                Ok(bytes.get(at..).unwrap_or_default())
-            }
-            Self::Place(memory, region) => {
-                // SAFETY: By the requirement of `new`.
-                let bytes = unsafe { memory.as_ref() };
-                for part in parts(bytes, region)? {
-                    if let Some(rest) = part.get(at..).filter(|rest| !rest.is_empty()) {
-                        return Ok(rest);
-                    }
-                    at = at.saturating_sub(part.len());
-                }
-                Ok(&[])
-            }
-        }
+    /// The bytes of the file, in parts, each of which follows the one before it.
+    fn parts(&self) -> Result<impl Iterator<Item = &[u8]>> {
+        let (copy, place) = match self {
+            // SAFETY: The block has so many bytes, to which nobody stores any more.
+            Self::Copy(block, len) => unsafe {
+                (Some(slice::from_raw_parts(block.at(), *len)), None)
+            },
+            // SAFETY: By the requirement of `new`.
+            Self::Place(memory, region) => (None, Some(parts(unsafe { memory.as_ref() }, region)?)),
+        };
+        Ok(Iterator::chain(
+            copy.into_iter(),
+            place.into_iter().flatten(),
+        ))
     }
 }
 
@@ -307,12 +301,19 @@ impl OpenFile for PreviousFile {
         at: &mut Offset,
     ) -> Result<usize> {
         let start = *at;
-        while !to.is_empty() {
-            let from = self.0.from(usize::try_from(*at).map_err(|_| EINVAL)?)?;
-            match to.copy_to_iter(from) {
-                0 if !from.is_empty() && *at == start => return Err(EFAULT),
-                0 => break,
-                n => *at += n as Offset,
+        let mut skip = usize::try_from(start).map_err(|_| EINVAL)?;
+        // Once for all that is read: there may be as many parts as pages.
+        for part in self.0.parts()? {
+            let from = part.get(skip..).unwrap_or_default();
+            skip = skip.saturating_sub(part.len());
+            let n = to.copy_to_iter(from);
+            *at += n as Offset;
+            if n == from.len() {
+                continue;
+            }
+            match *at == start && !to.is_empty() {
+                true => return Err(EFAULT),
+                false => break,
             }
         }
         Ok((*at - start) as usize)
