@@ -55,7 +55,7 @@ static int blog_result(const char *val, const struct kernel_param *kp, int ret)
 }
 
 /* The parser also gets what has no value. */
-#define BLOG_PARAM_OPS(name, parse, show)						\
+#define BLOG_PARAM_OPS(name, parse, show, ...)						\
 static int blog_write_##name(const char *val, const struct kernel_param *kp)		\
 {											\
 	return blog_result(val, kp, parse(val, kp));					\
@@ -65,6 +65,7 @@ static const struct kernel_param_ops blog_##name##_ops = {				\
 	.flags = KERNEL_PARAM_OPS_FL_NOARG,						\
 	.set = blog_write_##name,								\
 	.get = show,									\
+	__VA_ARGS__									\
 }
 
 static int blog_parse_text(const char *val, const struct kernel_param *kp)
@@ -78,7 +79,8 @@ int blog_set_events(const char *val, const struct kernel_param *kp)
 	return blog_result(val, kp, param_set_uint_minmax(val, kp, 0, 7));
 }
 
-BLOG_PARAM_OPS(text, blog_parse_text, param_get_charp);
+/* A load that fails gives the text back. */
+BLOG_PARAM_OPS(text, blog_parse_text, param_get_charp, .free = param_free_charp);
 BLOG_PARAM_OPS(switch, param_set_bool, param_get_bool);
 
 char *blog_param_clock = "auto";
