@@ -259,7 +259,8 @@ impl Dir {
 
     /// Makes a file in this folder. It goes with that.
     pub(crate) fn file<T: OpenFile>(&self, name: &CStr, mode: u16, of: u64) {
-        let operations = ptr::from_ref(&Operations::<T>::TABLE).cast();
+        let operations: &'static bindings::file_operations = &Operations::<T>::TABLE;
+        let operations = ptr::from_ref(operations).cast();
         // SAFETY: As above; and the operations, which are static, are those of such a file.
         unsafe { blog_file_create(name.as_char_ptr(), mode, self, of as usize, operations) };
     }
