@@ -3,8 +3,8 @@
 //! The limits of memory: `blog.max_kb` for all, and what the machine can spare.
 //!
 //! BLog's memory is whole pages. They count from before they are allocated until they have been
-//! freed; but not those of memory that the command line has set aside, which nobody else could have.
-//! BLog takes them when a component is switched on, or when somebody sets a limit, and keeps
+//! freed; but not those of memory that the command line has set aside, which nobody else could
+//! have. BLog takes them when a component is switched on, or when somebody sets a limit, and keeps
 //! them: nothing comes in the background, and nothing goes because others want memory.
 
 use core::sync::atomic::{
@@ -49,8 +49,8 @@ pub(super) fn room() -> u32 {
     left.saturating_add(region::free())
 }
 
-/// Pages that the machine can spare, and those that it has no use for: as many as all of BLog takes then stay available to others,
-/// however many components come one after the other.
+/// Pages that the machine can spare, and those that it has no use for: as many as all of BLog takes
+/// then stay available to others, however many components come one after the other.
 pub(super) fn spare() -> u32 {
     // SAFETY: No requirements.
     let available = unsafe { bindings::si_mem_available() } as i64;

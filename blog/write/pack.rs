@@ -526,8 +526,8 @@ impl Packer {
     }
 }
 
-// What a format doesn't print of the memory at a pointer is not stored: nobody has chosen to log it,
-// and it may be an address, or older content of the stack.
+// What a format doesn't print of the memory at a pointer is not stored: nobody has chosen to log
+// it, and it may be an address, or older content of the stack.
 
 /// Reads `bits` bits, and stores `size` bytes; the other bits are 0. False: memory can't be read.
 ///

@@ -3,9 +3,9 @@
 //! The worker, which runs about once a second: it notes the clocks, checks whether the counter can
 //! still be trusted, and puts memory on shelves that log calls have left.
 //!
-//! It is a deferrable work item, so it wakes no idle CPU: while the CPU sleeps that has queued it, it
-//! waits, also where others log. Nothing else of BLog runs in the
-//! background, and no log call waits for it.
+//! It is a deferrable work item, so it wakes no idle CPU: while the CPU sleeps that has queued it,
+//! it waits, also where others log. Nothing else of BLog runs in the background, and no log call
+//! waits for it.
 
 use core::sync::atomic::{
     AtomicU64,

@@ -154,8 +154,8 @@ pub unsafe fn take(task: *mut task_struct, table: &Tls) -> bool {
     })
 }
 
-/// Calls `f` with each task that has rings. It may be ending, or have ended. Any context; `fetch` as
-/// for [`table_at`].
+/// Calls `f` with each task that has rings. It may be ending, or have ended. Any context; `fetch`
+/// as for [`table_at`].
 pub fn for_each(fetch: impl Fn(u64) -> Option<u64>, mut f: impl FnMut(*const task_struct)) {
     for slot in &TASKS.0 {
         // Null before [`init`].

@@ -57,7 +57,7 @@ pub const CLOCK_COUNTER: u64 = 1;
 pub const RING_BUSY: u32 = 1 << 31;
 /// An offset of what this kernel doesn't have.
 pub const NO_FIELD: u32 = u32::MAX;
-/// [`Root::state`]: nothing is logged (the module isn't loaded, or is coming or going).
+/// [`Root::state`]: nothing is logged (the module isn't loaded, or is coming).
 pub const STATE_OFF: u32 = 0;
 /// [`Root::state`]: all that the root leads to is there.
 pub const STATE_ON: u32 = 1;
