@@ -887,7 +887,8 @@ fn dmesg((raw, priority, is_syslog): (&[u8], Option<u8>, bool)) -> Parsed<'_> {
             message,
         }
     };
-    if let Some((time, text)) = bracketed(rest) {
+    // Text that is quoted in a report is indented.
+    if let Some((time, text)) = bracketed(rest.trim_ascii_start()) {
         return Parsed::at(time, raw, line(text));
     }
     match in_console(rest).filter(|_| !is_syslog) {

@@ -61,8 +61,8 @@ pub fn has_date(text: &[u8]) -> bool {
 }
 
 /// Forms of dates: `Y` year, `N` name of a month, `m` its number, `d` day, `H` hour, `I` minute,
-/// `S` second, `w` weekday.
-const FORMS: [&[u8]; 8] = [
+/// `S` second, `w` weekday, `E` seconds since 1970: none since boot are as many.
+const FORMS: [&[u8]; 9] = [
     b"www NNN dd HH:II:SS YYYY",
     b"www NNN dd HH:II:SS",
     b"www YYYY-mm-dd HH:II:SS",
@@ -71,6 +71,7 @@ const FORMS: [&[u8]; 8] = [
     b"YYYY-mm-dd HH:II:SS",
     b"YYYY/mm/dd HH:II:SS",
     b"HH:II:SS",
+    b"EEEEEEEEEE",
 ];
 const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
 
@@ -95,7 +96,7 @@ pub fn dated(text: &[u8]) -> Option<(usize, Option<Date>, bool)> {
             },
         };
         let end = end.trim_ascii_start();
-        let has_day = form.contains(&b'd');
+        let has_day = form.contains(&b'd') || form.contains(&b'E');
         Some((
             text.len() - end.len(),
             has_day.then_some(date),
@@ -110,7 +111,7 @@ fn by_form(form: &[u8], text: &[u8]) -> Option<Date> {
     for (&letter, &byte) in form.iter().zip(text) {
         let number = &mut numbers[usize::from(letter & 127)];
         match letter {
-            b'Y' | b'm' | b'H' | b'I' | b'S' if byte.is_ascii_digit() => {
+            b'Y' | b'm' | b'H' | b'I' | b'S' | b'E' if byte.is_ascii_digit() => {
                 *number = *number * 10 + i64::from(byte - b'0');
             }
             b'd' if byte.is_ascii_digit() || byte == b' ' => {
@@ -123,6 +124,9 @@ fn by_form(form: &[u8], text: &[u8]) -> Option<Date> {
         }
     }
     let of = |letter: u8| numbers[usize::from(letter)];
+    if form.contains(&b'E') {
+        return Some(of(b'E')).filter(|at| is_set(*at)).map(Date::of);
+    }
     let month = match form.iter().position(|b| *b == b'N') {
         Some(at) => {
             let found = MONTHS
@@ -196,6 +200,8 @@ mod tests {
             ("Wed 2025-11-26 12:00:00 UTC x", 2025),
             ("[2024-11-26 12:00:00.123] x", 2024),
             ("2024/11/26 12:00:00: x", 2024),
+            ("1764158400 x", 2025),
+            ("[1764158400.123456] x", 2025),
         ] {
             assert_eq!(seconds(text), noon(year), "{text}");
         }

@@ -291,6 +291,9 @@ fn without_escapes(raw: &[u8]) -> Vec<u8> {
         .iter()
         .find_map(|mark| raw.strip_prefix(*mark))
         .unwrap_or(raw);
+    // Consoles end lines by a line feed and a carriage return, too.
+    let returns = raw.iter().take_while(|b| **b == b'\r').count();
+    let raw = &raw[returns..];
     let (mut out, mut state) = (Vec::with_capacity(raw.len()), In::Text);
     for &byte in raw {
         state = match (state, byte) {

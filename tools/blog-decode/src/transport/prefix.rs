@@ -2,7 +2,10 @@
 
 //! What console servers, containers and syslog put in front of a line.
 
-use super::date::{dated, Date};
+use super::{
+    date::{dated, Date},
+    without_release,
+};
 
 /// A longer line is not joined from pieces, and a longer object is none of a log.
 pub const JOINED_MAX: usize = 64 << 10;
@@ -58,6 +61,12 @@ pub fn prefixed(text: Vec<u8>) -> Line {
         at += len;
         (origin.date, origin.is_syslog) = (date.or(origin.date), is_bare && date.is_some());
     }
+    // A bar, or a dash, may stand after a date.
+    let is_mark = |b: &&u8| matches!(b, b'|' | b'-' | b'>' | b' ' | b'\t');
+    let marks = text[at..].iter().take_while(is_mark).count();
+    if at > 0 && text[at + marks..].starts_with(b"[") {
+        at += marks;
+    }
     let streams: [&[u8]; 4] = [b"stdout F ", b"stderr F ", b"stdout P ", b"stderr P "];
     let stream = streams.iter().find(|stream| text[at..].starts_with(stream));
     at += stream.map_or(0, |stream| stream.len());
@@ -88,17 +97,48 @@ fn named(text: &[u8], origin: &mut Origin) -> usize {
         Some((at, at + kernel.len()))
     });
     if let Some((at, end)) = ends.min() {
-        if origin.is_syslog && text[end..].starts_with(b"[") {
-            origin.host = head[..at].rsplit(|b| *b == b' ').next().map(<[u8]>::to_vec);
+        let mut words = head[..at].rsplit(|b| *b == b' ').peekable();
+        // As busybox has it: "host kern.info kernel: ".
+        let level = |word: &&[u8]| {
+            let name = word.strip_prefix(b"kern.")?;
+            LEVELS.iter().position(|level| *level == name)
+        };
+        if let Some(level) = words.peek().and_then(level) {
+            origin.priority = Some(level as u8);
+            words.next();
+        }
+        if origin.is_syslog && text[end..].trim_ascii_start().starts_with(b"[") {
+            origin.host = words.next().map(<[u8]>::to_vec);
         }
         return end;
     }
     let mut words = head.split(|b| *b == b' ');
     let (host, program) = (words.next(), words.next());
-    if origin.is_syslog && program.is_some_and(|word| word.ends_with(b"]:")) {
-        origin.host = host.map(<[u8]>::to_vec);
+    let is_name = |word: &&[u8]| !word.ends_with(b":") && !word.contains(&b';');
+    let Some(host) = host.filter(|word| origin.is_syslog && is_name(word)) else {
+        return 0;
+    };
+    let after = host.len() + 1;
+    let is_packet = text.get(after..).is_some_and(is_printk);
+    if is_packet || program.is_some_and(|word| word.ends_with(b"]:")) {
+        origin.host = Some(host.to_vec());
     }
-    0
+    if is_packet {
+        after
+    } else {
+        0
+    }
+}
+
+/// Whether a text begins as printk writes it, "[    1.5", or netconsole, "6,300,": when syslog takes
+/// its packets, it finds no name of a program in them.
+fn is_printk(text: &[u8]) -> bool {
+    let (text, mark) = match text {
+        [b'[', rest @ ..] => (rest.trim_ascii_start(), b'.'),
+        _ => (without_release(text), b','),
+    };
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    digits > 0 && text.get(digits) == Some(&mark)
 }
 
 /// Whether a line can't be the rest of a broken one.

@@ -186,6 +186,33 @@ pub const TRANSPORTS: &[Transport] = transports! {
     "a console server's log of syslog" => |lines| each(lines, |line| {
         format!("[Tue Nov 14 22:13:24 2023] Nov 14 22:13:24 tests kernel: {}\n", printed(line))
     }),
+    "syslog of busybox" => |lines| each(lines, |line| {
+        format!("Nov 14 22:13:24 tests kern.info kernel: {}\n", printed(line))
+    }),
+    "OpenWrt's log" => |lines| each(lines, |line| {
+        format!("Tue Nov 14 22:13:24 2023 kern.info kernel: {}\n", printed(line))
+    }),
+    "syslog that a template has made, with the message's blank" => |lines| each(lines, |line| {
+        format!("2023-11-14T22:13:24.1Z tests kernel - - -  {}\n", printed(line))
+    }),
+    "netconsole, by syslog" => |lines| each(lines, |line| {
+        format!("Nov 14 22:13:24 10.0.0.7 {}\n", printed(line))
+    }),
+    "extended netconsole, by syslog" => |lines| each(lines, |line| {
+        let packets = netconsole(line, "7.3.4,", "\n");
+        packets.lines().map(|line| format!("Nov 14 22:13:24 10.0.0.7 {line}\n")).collect()
+    }),
+    "ts, with seconds since 1970" => |lines| each(lines, |line| {
+        format!("1700000004.123456 {}\n", printed(line))
+    }),
+    "seconds since 1970 in brackets" => |lines| each(lines, |line| {
+        format!("[1700000004.123456] {}\n", printed(line))
+    }),
+    "dates with a bar" => |lines| each(lines, |line| {
+        format!("2023-11-14 22:13:24 | {}\n", printed(line))
+    }),
+    "a console that ends lines the other way round" => |lines| each(lines, |line| printed(line) + "\n\r"),
+    "text that is indented" => |lines| each(lines, |line| format!("    {}\n", printed(line))),
     "a terminal with colours" => |lines| each(lines, |(us, text)| {
         format!(
             "\x1b[32m[{:5}.{:06}] \x1b[0m\x1b[33m{text}\x1b[0m\r\n", us / 1_000_000, us % 1_000_000
