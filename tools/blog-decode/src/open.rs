@@ -41,12 +41,12 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Looks into a directory. Wherever links lead, a file or directory is there once; other file
-    /// systems aren't entered.
+    /// Looks into a directory. Wherever links lead, a file or directory is there once; directories
+    /// of other file systems aren't entered, which is a problem.
     pub fn of(dir: &Path) -> io::Result<Self> {
         let mut all = Self::default();
         let top = fs::metadata(dir)?;
-        let mut known = HashSet::from([top.ino()]);
+        let mut known = HashSet::from([(top.dev(), top.ino())]);
         let mut dirs = vec![dir.to_owned()];
         while let Some(inner) = dirs.pop() {
             let mut problem =
@@ -78,7 +78,12 @@ impl Contents {
                         continue;
                     }
                 };
-                if meta.dev() != top.dev() || !known.insert(meta.ino()) {
+                if !known.insert((meta.dev(), meta.ino())) {
+                    continue;
+                }
+                if meta.is_dir() && meta.dev() != top.dev() {
+                    let why = "is of another file system: name it to have its recordings";
+                    problem(&path, io::Error::other(why));
                     continue;
                 }
                 if meta.is_dir() && path.file_name().is_some_and(|name| name == TABLES) {
