@@ -44,7 +44,7 @@ use crate::{
     captures::beside,
     error::Error,
     open::{PART, TABLES},
-    sidetable::{build_id, find_file},
+    sidetable::{build_id, find_file, read_table},
     snapshot::{split::Split, text, Snapshot, FILE_HEADER},
     wire::file::{Image, FILE_MAGIC},
 };
@@ -605,8 +605,12 @@ fn add_table(
     beside: &[PathBuf],
 ) -> io::Result<()> {
     let target = dir.join(format!("{}.blogfmt", hex(id)));
-    if target.exists() {
+    if let Ok(Some(_)) = read_table(&target, |found| found == id) {
         return Ok(());
+    }
+    if fs::symlink_metadata(&target).is_ok() {
+        let what = format!("{} is no side table of this build", target.display());
+        return Err(io::Error::other(what));
     }
     let table = find_file(id, name, &paths.sidetable, beside, &paths.modules);
     let Some(bytes) = table.and_then(|table| table.encode().ok()) else {
