@@ -174,6 +174,16 @@ def test_the_newest_logs_are_those_that_came_last(tmp_path: Path, sh: Run) -> No
     ]
 
 
+def test_a_limit_that_is_no_number_removes_no_log(tmp_path: Path, sh: Run) -> None:
+    folder, snapshot = tmp_path / "previous", tmp_path / "snapshot"
+    snapshot.write_bytes(log_of(300))
+    previous(sh, folder, snapshot)
+    for count, limits in enumerate(({"KEEP": "ten"}, {"MIB": "1G"}, {"KEEP": "-1"}), 2):
+        env = os.environ | limits
+        sh(TOP / "packaging/previous", folder, snapshot, env=env, status=[1])
+        assert len(list(folder.iterdir())) == count
+
+
 def test_the_last_boots_memory_is_freed_once_its_log_is_saved(tmp_path: Path, sh: Run) -> None:
     kept, folder = tmp_path / "kept", tmp_path / "folder"
     kept.mkdir()
