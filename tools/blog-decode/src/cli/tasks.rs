@@ -39,6 +39,7 @@ pub fn tasks(args: &Tasks) -> Result<u8, Failed> {
     };
     let mut printer = Printer::beside(&args.look, None);
     let streams = input.streams(&args.component);
+    let has_none = !args.component.is_empty() && streams.is_empty();
     let how = (input.boots.as_slice(), input.maps.as_slice());
     let histories = collect(file, streams, how, &wanted, |entry| printer.kept(entry));
     let mut status = tell(&histories.outcome, &input.tables.searched);
@@ -63,7 +64,7 @@ pub fn tasks(args: &Tasks) -> Result<u8, Failed> {
         }
         Ok(())
     })?;
-    if is_empty && chooses {
+    if is_empty && chooses || has_none {
         tell_none(page.all() as u64, "task", "");
         status = status.max(PARTIAL);
     }
