@@ -198,6 +198,16 @@ def golden(prog: drgn.Program, monkeypatch: pytest.MonkeyPatch) -> drgn.Program:
     return prog
 
 
+def test_what_rings_have_lost_is_printed(
+    golden: drgn.Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drgn_blog.print_blog_rings(golden)
+    heading, *lines = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert heading[2:4] == ["OVERWRITTEN", "LOST"]
+    printed = {(line[6] if line[5].isdigit() else line[5], line[0]): line[2:4] for line in lines}
+    assert printed["disk", "1"] == ["5", "0"] and printed["net", "1"] == ["0", "4"]
+
+
 def as_thread(pid: int, ring: bytearray) -> None:
     """1001 becomes a thread of process 1000."""
     if pid == 1001:
@@ -290,13 +300,14 @@ def test_names_do_not_move_the_cursor_or_make_lines(
     prog = edited(hostile)
     drgn_blog.print_blog_rings(prog)
     assert "a\\x1b[2J\\x0aforged\n" in capsys.readouterr().out
-    name = {"type": "component-sum", "rings": 1, "records": 2, "component": "c\x9b\u202e\r\n"}
+    name: Json = {"type": "component-sum", "component": "c\x9b\u202e\r\n"}
+    name |= {"rings": 1, "records": 2, "gone": 3, "lost": 4}
     record = {**name, "type": "record", "boot_ns": 5, "level": "info", "message": "m\x1b]0;\ntwo\n"}
     monkeypatch.setattr(drgn_blog, "_objects", lambda *_: iter([name, record]))
     drgn_blog.print_blog_components(prog)
     drgn_blog.print_blog_records(prog)
     assert capsys.readouterr().out.splitlines()[1:] == [
-        f"{1:>6} {2:>9} {0:>7} c\\x9b\\u{{202e}}\\x0d\\x0a",
+        f"{1:>6} {2:>9} {3:>9} {4:>7} c\\x9b\\u{{202e}}\\x0d\\x0a",
         "[    0.000000] c\\x9b\\u{202e}\\x0d\\x0a info  m\\x1b]0;",
         "    two",
     ]

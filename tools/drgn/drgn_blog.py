@@ -194,24 +194,29 @@ def blog_records(
 
 
 def _lost(item: dict[str, Any]) -> int:
-    lost = item.get("lost") or 0
+    lost: int | dict[str, int] = item["lost"]
     return lost if isinstance(lost, int) else sum(lost.values())
 
 
 def print_blog_components(prog: Any) -> None:
     """Print a line for each component."""
-    print(f"{'RINGS':>6} {'RECORDS':>9} {'LOST':>7} COMPONENT")
+    print(f"{'RINGS':>6} {'RECORDS':>9} {'GONE':>9} {'LOST':>7} COMPONENT")
     for c in blog_components(prog):
-        print(f"{c['rings']:>6} {c['records']:>9} {_lost(c):>7} {_plain(c['component'])}")
+        name = _plain(c["component"])
+        print(f"{c['rings']:>6} {c['records']:>9} {c['gone']:>9} {_lost(c):>7} {name}")
 
 
 def print_blog_rings(prog: Any, component: str | None = None) -> None:
     """Print a line for each ring (of one component)."""
-    print(f"{'RING':>6} {'RECORDS':>9} {'LOST':>7} {'CONTEXT':<8} {'PID/CPU':>8} COMPONENT COMM")
+    print(
+        f"{'RING':>6} {'RECORDS':>9} {'OVERWRITTEN':>11} {'LOST':>7} {'CONTEXT':<8} "
+        f"{'PID/CPU':>8} COMPONENT COMM"
+    )
     for r in blog_rings(prog, component):
         who = r["pid"] if r["pid"] is not None else r["cpu"]
         print(
-            f"{r['ring']:>6} {r['records']:>9} {_lost(r):>7} {r['context'] or 'shared':<8} "
+            f"{r['ring']:>6} {r['records']:>9} {r['overwritten']:>11} {_lost(r):>7} "
+            f"{r['context'] or 'shared':<8} "
             f"{'' if who is None else who:>8} {_plain(r['component'])} "
             f"{_plain(r['comm'] or '')}".rstrip()
         )

@@ -184,7 +184,8 @@ pub fn counts(c: &Counts, o: &mut Object<'_>) {
     o.number("left_out", c.left_out);
 }
 
-fn lost(lost: &[u64; LOST_CAUSES], o: &mut Object<'_>) {
+/// Adds what was lost, by cause.
+pub fn lost(lost: &[u64; LOST_CAUSES], o: &mut Object<'_>) {
     let mut by_cause = Object::new(o.key("lost"));
     for (name, n) in lost_of(lost) {
         by_cause.number(name, n);

@@ -16,7 +16,7 @@ use super::{
     Failed, PARTIAL,
 };
 use crate::{
-    accounts::{counts, lost_of, ring_name, Column},
+    accounts::{counts, lost, lost_of, ring_name, Column},
     boot::Boot,
     filter::is_component,
     merge,
@@ -361,6 +361,7 @@ fn stats_json(
         span_json(&r.sum, r.span, &boots[stream.file], &mut o);
         o.maybe("complete_from_boot_ns", r.complete_from);
         counts(&r.counts, &mut o);
+        lost(&stream.lost(), &mut o);
         o.end();
         out.push(b'\n');
     }
