@@ -121,8 +121,8 @@ u64 blog_hook_missed(const struct blog_hook *hook);
 u64 blog_hook_stop(struct blog_hook *hook);
 struct blog_dir blog_tree_start(void);
 struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in);
-void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in,
-		      unsigned long data, const struct file_operations *fops);
+void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data,
+		      const struct file_operations *fops);
 void blog_dir_remove(const struct blog_dir *dir);
 long blog_copy_string(const char *s, char *dst, size_t max);
 long blog_string_length(const char *s, size_t max);

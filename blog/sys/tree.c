@@ -37,8 +37,8 @@ struct blog_dir blog_tree_start(void)
 struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in)
 {
 	struct blog_dir dir = {
-		.tracefs = BLOG_HAS_TRACEFS && in->tracefs ?
-				   blog_tracefs_dir(name, in->tracefs) : NULL,
+		.tracefs = BLOG_HAS_TRACEFS && in->tracefs ? blog_tracefs_dir(name, in->tracefs) :
+							     NULL,
 		/* It returns an error that is given as a folder. */
 		.debugfs = debugfs_create_dir(name, in->debugfs),
 	};

@@ -35,7 +35,7 @@ FORMATTED = (
 # Kernel C that clang-format 19 doesn't know: guards, operands of asm, and pointers to functions
 # and arrays.
 UNKNOWN = (
-    (re.compile(r"\bguard\((\w+)\)\n\t+\(\);"), r"guard(\1)();"),
+    (re.compile(r"\bguard\((\w+)\)\n\t+\("), r"guard(\1)("),
     (re.compile(r'("[=+]?\w+")\('), r"\1 ("),
     (re.compile(r"\b(void|int|u32|u64)\((__rcu )?\*"), r"\1 (\2*"),
 )

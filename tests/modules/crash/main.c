@@ -148,9 +148,8 @@ static const struct {
 	/* Writers that must be at their places before it is time. */
 	unsigned int writers;
 } crash_scenes[] = {
-	{ "softirq", 1 }, { "abba", 2 },   { "lost", 2 }, { "lockup", 1 },
-	{ "blame", 6 },	  { "record", 1 }, { "turn", 1 }, { "oops", 1 },
-	{ "spoilt", 1 },
+	{ "softirq", 1 }, { "abba", 2 }, { "lost", 2 }, { "lockup", 1 }, { "blame", 6 },
+	{ "record", 1 },  { "turn", 1 }, { "oops", 1 }, { "spoilt", 1 },
 };
 
 static int crash_start(unsigned int scene)
