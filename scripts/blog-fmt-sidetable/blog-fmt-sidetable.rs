@@ -52,9 +52,10 @@ lsmod prints it. blog-decode finds the table by the image's build ID. A module
 also contains its table, even if it is stripped of debug information. An image
 without log calls gets no table; that is no error. One with log calls whose table
 was stripped off is an error. The program replaces nothing but older tables of
-the same image, and empty files. It compiles the formats of C calls, and stores the result into the image. A format that can't be
-compiled is an error; for a captured message it is a warning, and the message is
-not recorded. With -o, inputs may also be tables.
+the same image, and empty files. It compiles the formats of C calls, and stores
+the result into the image. A format that can't be compiled is an error; for a
+captured message it is a warning, and the message is not recorded. With -o, inputs
+may also be tables.
 
 Options:
   -o DIR         Write tables to DIR, which must exist, as NAME-BUILDID.blogfmt,

@@ -149,7 +149,3 @@ def test_local(guest: vm.Result) -> None:
         a, b = pairs[at - 1], pairs[at]
         boot = a.boot + (b.boot - a.boot) * (local - a.local) / max(b.local - a.local, 1)
         assert abs(boot / SECOND - look.boot) <= 0.05, (line, look, a, b)
-
-
-def test_another_clock_is_refused_by_name(guest: vm.Result) -> None:
-    assert "blog: clock must be auto, counter or mono" in (guest.out / "refused").read_text()

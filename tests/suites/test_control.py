@@ -12,7 +12,7 @@ SECONDS = 13
 
 # A value of each parameter that isn't its default
 PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "counts": "Y",
-              "last_words": "3", "max_kb": "8192", "persist": "nothing"}  # fmt: skip
+              "kdump": "Y", "last_words": "3", "max_kb": "8192", "persist": "nothing"}  # fmt: skip
 
 
 @pytest.mark.kernels("x86")

@@ -41,8 +41,6 @@ until_mono() {
 	done
 }
 
-modprobe blog clock=sundial 2> /dev/null && die "clock=sundial"
-dmesg | grep 'blog: clock must be auto, counter or mono' > /out/refused
 modprobe blog clock="$blog_clock" || die "modprobe blog"
 log
 

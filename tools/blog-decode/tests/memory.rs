@@ -298,10 +298,8 @@ fn memory_is_that_of_the_rings_and_not_of_their_length() {
     let rings = 16;
     for cut in [None, Some(755)] {
         let of = |passes_in_all: u64| {
-            let parts = match cut {
-                None => vec![0..passes_in_all],
-                Some(cut) => vec![0..cut, cut..passes_in_all],
-            };
+            let ends: Vec<u64> = [0].into_iter().chain(cut).chain([passes_in_all]).collect();
+            let parts: Vec<_> = ends.windows(2).map(|ends| ends[0]..ends[1]).collect();
             let path = |n| dir.path().join(format!("blog.{n:06}.stream"));
             let paths: Vec<_> = (1..=parts.len()).map(path).collect();
             for (path, part) in paths.iter().zip(parts) {

@@ -68,7 +68,7 @@ async function load() {
 	const spans = about.spans.reduce((sum, kind) => sum + kind.count, 0);
 	const widths = [about.lanes.length, about.sites.length].map(count => wide(count) ? 4 : 2);
 	const sizes = widths.map(width => Math.ceil(width * n / 4) * 4);
-	const columns = await unpack("columns", 12 * n + 12 * spans + sizes[0] + sizes[1]);
+	const columns = await unpack("columns", 12 * n + 20 * spans + sizes[0] + sizes[1]);
 	let at = 0;
 	const column = (Type, count) => {
 		const found = new Type(columns.buffer, at, count);
