@@ -35,7 +35,6 @@ static DEFINE_MUTEX(blog_params_lock);
 #define blog_without_lock(call)                   \
 	({                                        \
 		int _ret;                         \
-                                                  \
 		kernel_param_unlock(THIS_MODULE); \
 		_ret = call;                      \
 		kernel_param_lock(THIS_MODULE);   \
@@ -60,7 +59,6 @@ static int blog_result(const char *val, const struct kernel_param *kp, int ret)
 	{                                                                            \
 		return blog_result(val, kp, parse(val, kp));                         \
 	}                                                                            \
-                                                                                     \
 	static const struct kernel_param_ops blog_##name##_ops = {                   \
 		.flags = KERNEL_PARAM_OPS_FL_NOARG,                                  \
 		.set = blog_write_##name,                                            \
