@@ -6,12 +6,7 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if std::env::var_os("CARGO_FEATURE_BLOG").is_some() {
-        for cfg in [
-            "CONFIG_BLOG=\"m\"",
-            "CONFIG_BLOG_HOOKS",
-            "CONFIG_UML",
-            "CONFIG_SMP",
-        ] {
+        for cfg in ["CONFIG_BLOG=\"m\"", "CONFIG_BLOG_HOOKS", "CONFIG_UML", "CONFIG_SMP"] {
             println!("cargo::rustc-cfg={cfg}");
         }
     }

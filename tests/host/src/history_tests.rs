@@ -120,12 +120,7 @@ fn a_full_ring_that_is_read_beside_thieves_keeps_the_newest_pages_but_one() {
 enum Step {
     /// Some ticks later, a task logs a record with a payload of so many bytes, and within it
     /// another one.
-    Log {
-        task: usize,
-        ticks: u64,
-        len: usize,
-        nested: bool,
-    },
+    Log { task: usize, ticks: u64, len: usize, nested: bool },
     /// A task ends, and another one begins.
     Next { task: usize },
     /// Somebody takes a task's oldest page.
@@ -167,10 +162,7 @@ fn account(rig: &Rig, ring: &Ring) -> (u64, u64) {
     let mut last = None;
     for (.., payload) in &read.records {
         let n = number(&payload[..8]);
-        assert!(
-            last.is_none_or(|last| last < n),
-            "records of one ring changed places"
-        );
+        assert!(last.is_none_or(|last| last < n), "records of one ring changed places");
         assert!(payload[8..].iter().all(|byte| *byte == n as u8), "torn");
         last = Some(n);
     }

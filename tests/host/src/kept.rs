@@ -28,9 +28,7 @@ pub const BOOT: [u8; 16] = *b"the last boot id";
 /// A CRC-32, bit by bit.
 pub fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
-            (crc >> 1) ^ (0xedb8_8320 * (crc & 1))
-        })
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
     })
 }
 
@@ -46,15 +44,7 @@ fn words(words: &[u32]) -> Vec<u8> {
 
 fn section(kind: Kind, payload: &[u8]) -> Vec<u8> {
     let [low, high] = [payload.len() as u32, 0];
-    let mut all = words(&[
-        file::SECTION_MAGIC,
-        kind as u32,
-        low,
-        high,
-        0,
-        0,
-        crc32(payload),
-    ]);
+    let mut all = words(&[file::SECTION_MAGIC, kind as u32, low, high, 0, 0, crc32(payload)]);
     all.extend(crc32(&all).to_le_bytes());
     assert_eq!(all.len(), size_of::<SectionHeader>());
     all.extend(payload);
@@ -76,11 +66,7 @@ fn facts(generation: u64, components: &[u32]) -> Vec<u8> {
         component.resize(size_of::<file::ComponentSection>(), 0);
         sections.extend(section(Kind::Component, &component));
     }
-    let mut facts = Facts {
-        generation,
-        len: sections.len() as u32,
-        crc: 0,
-    };
+    let mut facts = Facts { generation, len: sections.len() as u32, crc: 0 };
     facts.crc = crc32(&[&facts.as_bytes()[..Facts::SUMMED], &sections].concat());
     let mut all = [facts.as_bytes(), &sections].concat();
     assert!(all.len() <= FACTS);

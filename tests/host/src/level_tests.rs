@@ -53,22 +53,13 @@ fn what_ended_tasks_have_goes_before_the_reserve_of_other_cpus() {
     assert_eq!(rig.pool.free(), 1);
     assert!(take(1, 0).is_some());
     let after = rig.pool.levels();
-    assert_eq!(
-        after.hits[Hit::Retired as usize],
-        before.hits[Hit::Retired as usize] + 1
-    );
+    assert_eq!(after.hits[Hit::Retired as usize], before.hits[Hit::Retired as usize] + 1);
     assert_eq!((rig.pool.free(), rig.pool.retired()), (1, 0));
     // With nothing else, that is taken too.
     assert!(take(1, 0).is_some());
-    assert_eq!(
-        rig.pool.levels().hits[Hit::Other as usize],
-        before.hits[Hit::Other as usize] + 1
-    );
+    assert_eq!(rig.pool.levels().hits[Hit::Other as usize], before.hits[Hit::Other as usize] + 1);
     assert_eq!((take(1, 0), take(0, 0)), (None, None));
-    assert_eq!(
-        rig.pool.levels().hits[Hit::Dry as usize],
-        after.hits[Hit::Dry as usize] + 2
-    );
+    assert_eq!(rig.pool.levels().hits[Hit::Dry as usize], after.hits[Hit::Dry as usize] + 2);
 }
 
 #[test]
@@ -165,14 +156,7 @@ fn chunks_that_another_cpu_has_left_are_found() {
     assert_eq!(taken, (0..16).map(Some).collect::<Vec<_>>());
     assert_eq!((take(0, 0, CHUNK), take(1, CHUNK, SIZE)), (None, None));
     let levels = rig.pool.levels();
-    assert_eq!(
-        (
-            levels.chunks_free,
-            levels.pages_split,
-            levels.hits[Hit::Dry as usize]
-        ),
-        (0, 1, 2)
-    );
+    assert_eq!((levels.chunks_free, levels.pages_split, levels.hits[Hit::Dry as usize]), (0, 1, 2));
     assert_eq!(
         (
             levels.hits[Hit::Chunk as usize],

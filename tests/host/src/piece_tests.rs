@@ -98,11 +98,7 @@ fn read(page: &[u8]) -> (Vec<Meaning>, Vec<(u64, ControlRecord)>) {
 }
 
 fn from(seq: u64, end: usize) -> From {
-    From {
-        seq,
-        end: end as u32,
-        next: None,
-    }
+    From { seq, end: end as u32, next: None }
 }
 
 #[test]
@@ -119,10 +115,7 @@ fn the_rest_of_a_page_means_what_it_meant_in_the_page() {
         for next in [None, Some(first), Some(first - 30), Some(first + 1)] {
             let mut copy = whole.clone();
             copy.resize(whole.len() + ROOM, 0xff);
-            let from = From {
-                next,
-                ..from(SEQ, position)
-            };
+            let from = From { next, ..from(SEQ, position) };
             let piece = cut(&mut copy, &from).unwrap();
             copy.truncate(piece.len);
             let info = PageInfo::read(&copy).unwrap();
@@ -140,14 +133,8 @@ fn the_rest_of_a_page_means_what_it_meant_in_the_page() {
             let cause = Lost::ReaderLag as u8;
             let lost = (lag != 0).then_some(ControlRecord::Lost { cause, count: lag });
             let who = said.iter().rev().map(|(_, said)| *said);
-            let who = who
-                .into_iter()
-                .find(|said| matches!(said, ControlRecord::Task { .. }));
-            let front: Vec<_> = lost
-                .into_iter()
-                .chain(who)
-                .map(|said| (base, said))
-                .collect();
+            let who = who.into_iter().find(|said| matches!(said, ControlRecord::Task { .. }));
+            let front: Vec<_> = lost.into_iter().chain(who).map(|said| (base, said)).collect();
             assert_eq!(now, [&front[..], &controls[had - done..]].concat());
             let size: usize = front.iter().map(|(_, said)| said.size()).sum();
             assert_eq!(piece.len, PAGE_HEADER_SIZE + size + rest.concat().len());
@@ -161,10 +148,7 @@ fn a_page_behind_the_position_comes_whole_and_one_before_it_not_at_all() {
     let mut copy = whole.clone();
     // Nothing is put in front of it, so it needs no room.
     let piece = cut(&mut copy, &from(SEQ - 1, usize::MAX)).unwrap();
-    assert_eq!(
-        (piece.len, piece.first, piece.records),
-        (whole.len(), FIRST, 5)
-    );
+    assert_eq!((piece.len, piece.first, piece.records), (whole.len(), FIRST, 5));
     assert_eq!(copy, whole);
     for from in [from(SEQ + 1, PAGE_HEADER_SIZE), from(SEQ, whole.len())] {
         assert!(cut(&mut whole.clone(), &from).is_none());
@@ -183,25 +167,17 @@ fn nothing_is_left_of_a_page_that_is_not_well_formed() {
     let items = items();
     let whole = page(&items);
     let second = PAGE_HEADER_SIZE + items[0].len();
-    let positions: Vec<_> = (0..=items.len())
-        .map(|n| PAGE_HEADER_SIZE + items[..n].concat().len())
-        .collect();
+    let positions: Vec<_> =
+        (0..=items.len()).map(|n| PAGE_HEADER_SIZE + items[..n].concat().len()).collect();
     for position in PAGE_HEADER_SIZE..whole.len() {
         let mut copy = [&whole[..], &[0; ROOM]].concat();
         let piece = cut(&mut copy, &from(SEQ, position));
-        assert_eq!(
-            piece.is_some(),
-            positions.contains(&position),
-            "at {position}"
-        );
+        assert_eq!(piece.is_some(), positions.contains(&position), "at {position}");
     }
     // A position in the header, an end after the copy, and no room for what is put in front.
     assert!(cut(&mut whole.clone(), &from(SEQ, PAGE_HEADER_SIZE - 1)).is_none());
     assert!(cut(&mut whole[..whole.len() - 1].to_vec(), &from(SEQ - 1, 0)).is_none());
-    let lag = |n: usize| From {
-        next: Some(0),
-        ..from(SEQ, n)
-    };
+    let lag = |n: usize| From { next: Some(0), ..from(SEQ, n) };
     let room = CONTROL_SIZE as usize - items[0].len();
     for (more, fits) in [(room - 1, false), (room, true)] {
         let mut copy = [&whole[..], &vec![0; more]].concat();

@@ -157,13 +157,7 @@ fn first_pages_are_chunks_and_sixteen_rings_share_a_page() {
     }
     let levels = rig.pool.levels();
     assert_eq!((levels.pages_split, levels.chunks_free), (1, 0));
-    assert_eq!(
-        (
-            levels.hits[Hit::Page as usize],
-            levels.hits[Hit::Chunk as usize]
-        ),
-        (1, 15)
-    );
+    assert_eq!((levels.hits[Hit::Page as usize], levels.hits[Hit::Chunk as usize]), (1, 15));
     assert_eq!(rig.pool.free(), 7);
     // The next page of a ring is a whole one.
     for n in 0..40u64 {
@@ -206,18 +200,10 @@ fn who_has_no_page_at_hand_gets_what_others_can_spare() {
     let rig = Rig::with_chunks(64, 4, 4);
     let pages = rig.pool.pages(2, false);
     let page = PAGE as u32;
-    let take = |n| {
-        (0..n)
-            .map(|_| pages.take(page, page, page))
-            .collect::<Vec<_>>()
-    };
+    let take = |n| (0..n).map(|_| pages.take(page, page, page)).collect::<Vec<_>>();
     let levels = || {
         let levels = rig.pool.levels();
-        (
-            levels.hits[Hit::Page as usize],
-            levels.hits[Hit::Other as usize],
-            levels.pages_free,
-        )
+        (levels.hits[Hit::Page as usize], levels.hits[Hit::Other as usize], levels.pages_free)
     };
     let mut held = take(14);
     assert_eq!(levels(), (14, 0, 50));
@@ -254,20 +240,13 @@ fn chunks_of_a_page_that_another_cpu_has_split_before_are_used_up_first() {
     for _ in 0..2 * PARTS {
         take(0);
         let levels = rig.pool.levels();
-        assert!(
-            levels.chunks_free < PARTS as u32,
-            "a page is split while there are chunks"
-        );
+        assert!(levels.chunks_free < PARTS as u32, "a page is split while there are chunks");
     }
 }
 
 #[test]
 fn the_rings_that_retired_first_go_first_on_whatever_shelf_they_are() {
-    for order in [
-        [0, 1, 0, 1, 0, 1, 0, 1],
-        [1, 1, 1, 1, 0, 0, 0, 0],
-        [0, 0, 1, 1, 1, 0, 0, 1],
-    ] {
+    for order in [[0, 1, 0, 1, 0, 1, 0, 1], [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 1, 0, 0, 1]] {
         let rig = Rig::with_chunks(16, 8, 2);
         let rings: Vec<_> = (0..8).map(|pid| rig.adopt(pid).unwrap()).collect();
         for ((ring, cpu), clock) in rings.iter().zip(order).zip(100u64..) {
@@ -277,11 +256,7 @@ fn the_rings_that_retired_first_go_first_on_whatever_shelf_they_are() {
         }
         for cpu in 0..8 {
             set_cpu(cpu % 2);
-            assert_eq!(
-                rig.adopt(9).unwrap().id(),
-                rings[cpu as usize].id(),
-                "{order:?}"
-            );
+            assert_eq!(rig.adopt(9).unwrap().id(), rings[cpu as usize].id(), "{order:?}");
         }
     }
 }
@@ -346,10 +321,7 @@ fn a_ring_that_holds_much_is_found_behind_many_that_hold_little() {
     }
     // Each look is bounded, so it may take a few until one gets to the ring that has enough; from
     // then on it is the first that is asked.
-    let served = small[200..]
-        .iter()
-        .filter(|ring| rig.log(ring, 0, 1, &[0; 8]))
-        .count();
+    let served = small[200..].iter().filter(|ring| rig.log(ring, 0, 1, &[0; 8])).count();
     assert!(served >= 75, "{served} of 80");
     assert!(small[..200].iter().all(|ring| ring.held() == CHUNK));
 }

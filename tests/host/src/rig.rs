@@ -116,20 +116,14 @@ impl Rig {
 
     /// A component whose pages are smaller.
     pub fn with_page_size(pages: usize, rings: usize, size: u32) -> Box<Self> {
-        let sizes = Sizes {
-            page: size,
-            chunk: 0,
-        };
+        let sizes = Sizes { page: size, chunk: 0 };
         Self::with_sizes(pages, rings, sizes, 0)
     }
 
     /// A component with chunks and shelves, as in the kernel. All levels do what they do there,
     /// with the same reserves.
     pub fn with_chunks(pages: usize, rings: usize, cpus: usize) -> Box<Self> {
-        let sizes = Sizes {
-            page: PAGE as u32,
-            chunk: PAGE as u32 / 16,
-        };
+        let sizes = Sizes { page: PAGE as u32, chunk: PAGE as u32 / 16 };
         let mut rig = Self::with_sizes(pages, rings, sizes, cpus);
         rig.pool.set_reserve(pages as u32 / 8);
         rig.steal = true;
@@ -138,10 +132,7 @@ impl Rig {
 
     /// A component with one ring; more are made of pages, 4 of each, up to `rings`.
     pub fn with_rings_of_pages(pages: usize, rings: usize, cpus: usize) -> Box<Self> {
-        let sizes = Sizes {
-            page: PAGE as u32,
-            chunk: PAGE as u32 / 16,
-        };
+        let sizes = Sizes { page: PAGE as u32, chunk: PAGE as u32 / 16 };
         let mut rig = Self::build(pages, rings, 1, sizes, cpus);
         rig.pool.set_reserve(pages as u32 / 8);
         rig.steal = true;
@@ -157,9 +148,7 @@ impl Rig {
         assert!(sizes.page as usize <= PAGE);
         let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
         let store = Plain {
-            pages: (0..pages)
-                .map(|_| PageMem(UnsafeCell::new([0xa5; PAGE])))
-                .collect(),
+            pages: (0..pages).map(|_| PageMem(UnsafeCell::new([0xa5; PAGE]))).collect(),
             slots: (0..pages).map(|_| Slot::new()).collect(),
             shelves: (0..cpus.max(1) as u32).map(Shelf::new).collect(),
             ring_links: (0..rings).map(|_| AtomicU32::new(0)).collect(),
@@ -245,9 +234,7 @@ impl Rig {
             let who = (who, &self.last[ring.id() as usize]);
             let ts = ring.begin_shared(&pages, self.mode, self.max_pages, 16, || ts, who);
             let place = ts.map_or(Place::LOST, |ts| Place { ring, ts });
-            Ring::put(place, 16, 1 << LEN_BITS, |to| {
-                to.cast::<[u8; 8]>().write(*payload)
-            })
+            Ring::put(place, 16, 1 << LEN_BITS, |to| to.cast::<[u8; 8]>().write(*payload))
         }
     }
 
@@ -322,9 +309,8 @@ impl Rig {
 
     /// Reads what a ring holds, as a snapshot does, by a scan of all pages.
     pub fn read(&self, ring: u32) -> Read {
-        let first_seq = self.pool.store.rings[ring as usize]
-            .info()
-            .map_or(0, |info| info.first_seq);
+        let first_seq =
+            self.pool.store.rings[ring as usize].info().map_or(0, |info| info.first_seq);
         self.read_pages(ring, first_seq, u64::MAX)
     }
 
@@ -333,10 +319,7 @@ impl Rig {
         let info = self.pool.store.rings[ring as usize].info()?;
         let read = self.read_pages(ring, info.first_seq, u64::MAX);
         let same = |now: Info| now.first_seq == info.first_seq;
-        if self.pool.store.rings[ring as usize]
-            .info()
-            .is_some_and(same)
-        {
+        if self.pool.store.rings[ring as usize].info().is_some_and(same) {
             return Some((info, read));
         }
         // Some of that may be the next owner's.
@@ -394,10 +377,7 @@ impl Rig {
             match next {
                 None => read.first = info.first,
                 Some(next) => {
-                    assert!(
-                        info.first >= next,
-                        "ordinals overlap: {info:?} after {next}"
-                    );
+                    assert!(info.first >= next, "ordinals overlap: {info:?} after {next}");
                     read.gaps += info.first - next;
                 }
             }
@@ -428,13 +408,7 @@ impl Rig {
 
     /// Sum of all pages that some list or ring has. Only at rest.
     pub fn count_pages(&self) -> usize {
-        let held = self
-            .pool
-            .store
-            .rings
-            .iter()
-            .map(|r| r.held() as usize)
-            .sum::<usize>();
+        let held = self.pool.store.rings.iter().map(|r| r.held() as usize).sum::<usize>();
         let chunks = self.pool.levels().chunks_free * self.sizes().chunk;
         let bytes = held + chunks as usize;
         assert_eq!(bytes % self.sizes().page as usize, 0);

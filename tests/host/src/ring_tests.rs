@@ -21,11 +21,7 @@ fn payload(n: u64, more: usize) -> Vec<u8> {
 
 fn number(payload_bytes: &[u8]) -> u64 {
     let n = u64::from_ne_bytes(payload_bytes[..8].try_into().unwrap());
-    assert_eq!(
-        payload_bytes,
-        payload(n, payload_bytes.len() - 8),
-        "torn record"
-    );
+    assert_eq!(payload_bytes, payload(n, payload_bytes.len() - 8), "torn record");
     n
 }
 
@@ -40,10 +36,7 @@ fn overwrite_keeps_at_least_the_newest_pages_but_one() {
             assert!(rig.log(ring, n, 1, &payload(n, 0)));
             let read = rig.read(ring.id());
             let kept = read.records.len() as u64;
-            assert!(
-                kept >= (n + 1).min(per_page * (pages as u64 - 1)),
-                "{kept} of {n}"
-            );
+            assert!(kept >= (n + 1).min(per_page * (pages as u64 - 1)), "{kept} of {n}");
             assert_eq!(read.first + kept, n + 1, "what is not there was counted");
             assert_eq!(read.gaps, 0);
         }
@@ -76,16 +69,9 @@ fn a_ring_without_any_page_counts_what_it_loses() {
     }
     assert_eq!(b.info().unwrap().lost[cause(Lost::NoPage)], 10);
     rig.retire(a, 5);
-    assert!(
-        rig.log(b, 11, 1, &payload(11, 0)),
-        "the retired ring's page is to be had"
-    );
+    assert!(rig.log(b, 11, 1, &payload(11, 0)), "the retired ring's page is to be had");
     let read = rig.read(b.id());
-    assert_eq!(
-        read.lost[cause(Lost::NoPage)],
-        10,
-        "the loss stands before the next record"
-    );
+    assert_eq!(read.lost[cause(Lost::NoPage)], 10, "the loss stands before the next record");
     assert_eq!(read.records.len(), 1);
     assert_eq!(rig.pool.gone().0, 1);
 }
@@ -115,15 +101,9 @@ fn writers_of_a_shared_ring_that_differ_in_anything_are_told_apart() {
         Owner { cpu, ..task },
         Owner { context, ..task },
         // The pid was used again.
-        Owner {
-            life: (1_000_000_001, 3),
-            ..task
-        },
+        Owner { life: (1_000_000_001, 3), ..task },
         // execve().
-        Owner {
-            life: (1_000_000_000, 4),
-            ..task
-        },
+        Owner { life: (1_000_000_000, 4), ..task },
     ];
     for other in others {
         let rig = Rig::new(1, 1);
@@ -149,11 +129,7 @@ fn a_nested_record_is_counted_and_told_and_harms_nothing() {
     }
     let info = ring.info().unwrap();
     assert_eq!(info.lost[cause(Lost::Nested)], 200);
-    assert_eq!(
-        info.told[cause(Lost::Nested)],
-        200,
-        "the last record came after the last loss"
-    );
+    assert_eq!(info.told[cause(Lost::Nested)], 200, "the last record came after the last loss");
     let read = rig.read(ring.id());
     assert!(read.records.iter().all(|(_, site, _)| *site == 1));
     assert_eq!(read.lost[cause(Lost::Nested)], 200);
@@ -173,15 +149,8 @@ fn a_record_of_unknown_size_is_there_or_not() {
         }));
     }
     let read = rig.read(ring.id());
-    let numbers: Vec<_> = read
-        .records
-        .iter()
-        .map(|(_, _, bytes)| number(bytes))
-        .collect();
-    assert_eq!(
-        numbers,
-        (600 - numbers.len() as u64..600).collect::<Vec<_>>()
-    );
+    let numbers: Vec<_> = read.records.iter().map(|(_, _, bytes)| number(bytes)).collect();
+    assert_eq!(numbers, (600 - numbers.len() as u64..600).collect::<Vec<_>>());
     assert_eq!(ring.info().unwrap().lost[cause(Lost::Nested)], 200);
 }
 
@@ -224,10 +193,7 @@ fn what_is_lost_while_the_page_turns_is_told_by_the_next_record() {
             }
             assert!(ring.begin());
             let pages = Interrupted(rig.pool.pages(0, false), ring);
-            assert_eq!(
-                ring.turn(&pages, Mode::Overwrite, u32::MAX, large, 1),
-                Ok(())
-            );
+            assert_eq!(ring.turn(&pages, Mode::Overwrite, u32::MAX, large, 1), Ok(()));
             ring.end();
         }
         assert!(rig.log(ring, 1, 1, record));
@@ -367,10 +333,7 @@ fn a_ring_says_where_it_is_and_what_its_oldest_page_is() {
         let header = unsafe { &*pages.page(ring.oldest_page().unwrap()) };
         assert_eq!(header.ring(), 0);
         let (seq, end, records) = ring.position().unwrap();
-        assert_eq!(
-            header.seq(),
-            (seq - u64::from(ring.pages()) + 1).max(1 + stolen)
-        );
+        assert_eq!(header.seq(), (seq - u64::from(ring.pages()) + 1).max(1 + stolen));
         assert_eq!(records, ring.records());
         (seq, end)
     };

@@ -52,11 +52,7 @@ fn a_task_finds_its_table_until_it_ends() {
             .filter(|(task, table)| unsafe { task::give(*task, table) }.is_ok())
             .collect();
         // Few tasks have no room. (The documentation has the number for 8,000.)
-        assert!(
-            given.len() * 100 >= count * 99,
-            "{} of {count}",
-            given.len()
-        );
+        assert!(given.len() * 100 >= count * 99, "{} of {count}", given.len());
         assert!(given.iter().all(|(task, table)| has(*task, table)));
         for (n, (task, table)) in given.iter().enumerate() {
             // SAFETY: As above.
@@ -64,10 +60,7 @@ fn a_task_finds_its_table_until_it_ends() {
                 assert!(task::take(*task, table));
                 assert!(!task::take(*task, table) && task::table(*task).is_none());
             }
-            assert!(given[n + 1..]
-                .iter()
-                .take(20)
-                .all(|(task, table)| has(*task, table)));
+            assert!(given[n + 1..].iter().take(20).all(|(task, table)| has(*task, table)));
         }
     }
 }
@@ -85,11 +78,7 @@ fn a_task_without_room_gets_none_and_later_one() {
             Err(Some(_)) => panic!("the task has no other one"),
         }
     }
-    assert!(
-        given.len() <= 32_768 && given.len() > 30_000,
-        "{}",
-        given.len()
-    );
+    assert!(given.len() <= 32_768 && given.len() > 30_000, "{}", given.len());
     // SAFETY: As above.
     unsafe {
         assert!(refused.iter().all(|task| task::table(*task).is_none()));
@@ -134,9 +123,7 @@ fn tasks_come_and_go_on_all_cpus() {
                         .collect();
                     assert!(given.iter().all(|(task, table)| has(*task, table)));
                     // SAFETY: As above.
-                    assert!(given
-                        .iter()
-                        .all(|(task, table)| unsafe { task::take(*task, table) }));
+                    assert!(given.iter().all(|(task, table)| unsafe { task::take(*task, table) }));
                 }
             });
         }

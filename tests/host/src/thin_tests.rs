@@ -24,10 +24,7 @@ impl Machine {
             real: 1_790_000_000 * SECOND,
             local: SECOND,
         };
-        Self {
-            now,
-            rates: (3 * SECOND, SECOND),
-        }
+        Self { now, rates: (3 * SECOND, SECOND) }
     }
 
     fn wait(&mut self, ns: u64) {
@@ -102,9 +99,7 @@ fn what_lies_on_a_line_is_told_by_its_ends() {
     let mut jitter = 1u64;
     for _ in 0..20_000 {
         machine.wait(SECOND);
-        jitter = jitter
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        jitter = jitter.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let mut pair = machine.now;
         pair.clock += jitter >> 56;
         note(&mut kept, pair);

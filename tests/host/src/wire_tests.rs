@@ -46,23 +46,13 @@ fn control_records_are_read_as_they_were_written() {
     let cases = [
         (ControlRecord::TimeExtend(u64::MAX - 3), 1, 20),
         (ControlRecord::Left(3 << 40), 4, 20),
-        (
-            ControlRecord::Lost {
-                cause: 7,
-                count: 1 << 40,
-            },
-            0x702,
-            20,
-        ),
+        (ControlRecord::Lost { cause: 7, count: 1 << 40 }, 0x702, 20),
         (task, 0x1234_0203, 36),
     ];
     for (record, word, size) in cases {
         let bytes = record.bytes(77);
         assert_eq!(record.size(), size);
-        assert_eq!(
-            bytes[..8],
-            Header::new(77, 0, size as u32 - 8).0.to_le_bytes()
-        );
+        assert_eq!(bytes[..8], Header::new(77, 0, size as u32 - 8).0.to_le_bytes());
         assert_eq!(bytes[8..12], u32::to_le_bytes(word));
         assert_eq!(ControlRecord::from_payload(&bytes[8..size]), Some(record));
         for len in 0..size - 8 {
@@ -75,12 +65,7 @@ fn control_records_are_read_as_they_were_written() {
         assert_eq!(Control::from_word(kind), None);
         assert_eq!(ControlRecord::from_payload(&[kind as u8; 28]), None);
     }
-    for kind in [
-        Control::TimeExtend,
-        Control::Lost,
-        Control::Task,
-        Control::Left,
-    ] {
+    for kind in [Control::TimeExtend, Control::Lost, Control::Task, Control::Left] {
         assert_eq!(Control::from_word(0xffff_ff00 | kind as u32), Some(kind));
     }
 }
@@ -88,31 +73,15 @@ fn control_records_are_read_as_they_were_written() {
 #[test]
 fn numbers_and_names_do_not_change() {
     let lost = Lost::ALL.map(|cause| (cause as u8, cause.name()));
-    let want = [
-        "no-page",
-        "nested",
-        "too-long",
-        "disabled",
-        "reader-lag",
-        "full",
-        "no-ring",
-        "frozen",
-    ];
+    let want =
+        ["no-page", "nested", "too-long", "disabled", "reader-lag", "full", "no-ring", "frozen"];
     assert_eq!(lost.to_vec(), (0..8).zip(want).collect::<Vec<_>>());
     let levels = (0..=255).filter_map(Level::from_u8);
     let levels: Vec<_> = levels.map(|level| (level as u8, level.name())).collect();
-    let want = [
-        (1, "err"),
-        (2, "warn"),
-        (3, "info"),
-        (4, "debug"),
-        (5, "trace"),
-    ];
+    let want = [(1, "err"), (2, "warn"), (3, "info"), (4, "debug"), (5, "trace")];
     assert_eq!(levels, want);
     let contexts = (0..=255).filter_map(Context::from_u8);
-    let contexts: Vec<_> = contexts
-        .map(|c| (c as u8, c.name(), c.percpu_index(2)))
-        .collect();
+    let contexts: Vec<_> = contexts.map(|c| (c as u8, c.name(), c.percpu_index(2))).collect();
     let want = [
         (0, "task", None),
         (1, "softirq", Some(6)),
@@ -122,10 +91,7 @@ fn numbers_and_names_do_not_change() {
     ];
     assert_eq!(contexts, want);
     let kinds = (0..=u16::MAX).filter_map(|n| Some((n, Kind::from_u16(n)? as u16)));
-    assert_eq!(
-        kinds.collect::<Vec<_>>(),
-        (1..=11).map(|n| (n, n)).collect::<Vec<_>>()
-    );
+    assert_eq!(kinds.collect::<Vec<_>>(), (1..=11).map(|n| (n, n)).collect::<Vec<_>>());
     assert_eq!((dump::RING_BUSY, SECTION_MAX), (0x8000_0000, 0x100_0000));
 }
 
@@ -185,10 +151,7 @@ fn a_type_s_code_says_how_it_is_stored() {
             let wrapped = code.wrapped(outer);
             assert_eq!((wrapped.kind(), wrapped.inner()), (outer, code));
             assert_eq!(wrapped.fixed_size(), size.map(|n| 1 + n.max(or)));
-            assert_eq!(
-                (wrapped.has_tail(), wrapped.is_valid()),
-                (tail, size.is_some())
-            );
+            assert_eq!((wrapped.has_tail(), wrapped.is_valid()), (tail, size.is_some()));
         }
     }
 }
@@ -252,15 +215,9 @@ fn tails_are_cut_to_what_is_left_and_long_ones_say_their_length() {
 #[test]
 fn a_component_s_name_is_a_file_s() {
     let longest = [b'a'; 55];
-    for good in [
-        &b"a"[..],
-        b"nvme0-0000:01:00.0",
-        b"A_z+9",
-        b"sda#2",
-        b"streams",
-        b"strea",
-        &longest,
-    ] {
+    for good in
+        [&b"a"[..], b"nvme0-0000:01:00.0", b"A_z+9", b"sda#2", b"streams", b"strea", &longest]
+    {
         assert_eq!(check(good), Ok(()));
         assert!(!is_reserved(good));
     }
@@ -275,14 +232,7 @@ fn a_component_s_name_is_a_file_s() {
     ] {
         assert_eq!(check(name), Err(why));
     }
-    for name in [
-        "components",
-        "control",
-        "snapshot",
-        "stats",
-        "stream",
-        "tasks",
-    ] {
+    for name in ["components", "control", "snapshot", "stats", "stream", "tasks"] {
         assert_eq!(check(name.as_bytes()), Err(BadName::Reserved));
     }
 }
@@ -390,23 +340,14 @@ fn arguments_are_stored_as_their_codes_say() {
     assert_eq!(stored(&EINVAL), (errno.to_vec(), &[][..]));
     assert_eq!(stored(&Some("abc")), (vec![1, 3], &b"abc"[..]));
     assert_eq!(stored(&None::<&str>), (vec![0, 0], &[][..]));
-    assert_eq!(
-        stored(&Some(-1i64)),
-        ([&[1][..], &[0xff; 8]].concat(), &[][..])
-    );
+    assert_eq!(stored(&Some(-1i64)), ([&[1][..], &[0xff; 8]].concat(), &[][..]));
     // The error is as long as what it stands for, and the other way round.
     assert_eq!(stored(&Ok::<_, Error>(9u8)), (vec![0, 9, 0, 0, 0], &[][..]));
     assert_eq!(stored(&Err::<u8, _>(EINVAL)), (error.clone(), &[][..]));
-    assert_eq!(
-        stored(&Ok::<_, Error>("ab")),
-        (vec![0, 2, 0, 0, 0], &b"ab"[..])
-    );
+    assert_eq!(stored(&Ok::<_, Error>("ab")), (vec![0, 2, 0, 0, 0], &b"ab"[..]));
     let long = Err::<u64, _>(EINVAL);
     assert_eq!(stored(&long), ([&error[..], &[0; 4]].concat(), &[][..]));
-    assert_eq!(
-        stored(&Ok::<_, Error>(u64::MAX)),
-        ([&[0][..], &[0xff; 8]].concat(), &[][..])
-    );
+    assert_eq!(stored(&Ok::<_, Error>(u64::MAX)), ([&[0][..], &[0xff; 8]].concat(), &[][..]));
 }
 
 /// What a header of C defines a name as.
@@ -435,10 +376,7 @@ fn c_has_the_same_numbers() {
         ("BLOG_OVERWRITE", Mode::Overwrite as u64),
         ("BLOG_DISCARD", Mode::Discard as u64),
         ("__BLOG_GATE_OFF", GATE_OFF.into()),
-        (
-            "__BLOG_DESCRIPTOR_MAGIC",
-            u32::from_le_bytes(*b"BLFC").into(),
-        ),
+        ("__BLOG_DESCRIPTOR_MAGIC", u32::from_le_bytes(*b"BLFC").into()),
     ] {
         assert_eq!(define(call, name), value, "{name}");
     }

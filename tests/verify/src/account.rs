@@ -130,25 +130,15 @@ pub fn verify(
 
     let mut totals = Totals::default();
     let mut quiet = Report::default();
-    let against = Against {
-        files: std::slice::from_ref(last),
-        forms: &forms[before.len()..],
-        truth,
-    };
+    let against =
+        Against { files: std::slice::from_ref(last), forms: &forms[before.len()..], truth };
     let streams = unite(against.files, wanted);
     // What is found here is found again below, if there are other files.
-    let to = if before.is_empty() {
-        &mut *report
-    } else {
-        &mut quiet
-    };
+    let to = if before.is_empty() { &mut *report } else { &mut quiet };
     let mut components: HashMap<&str, Vec<Ring<'_>>> = HashMap::new();
     for (i, stream) in streams.iter().enumerate() {
         let content = walk(&against, stream, i, to);
-        components
-            .entry(&stream.component)
-            .or_default()
-            .push(Ring { stream, content });
+        components.entry(&stream.component).or_default().push(Ring { stream, content });
     }
     let mut names: Vec<&str> = last
         .components
@@ -174,22 +164,13 @@ pub fn verify(
 
     if !before.is_empty() {
         // All files together: more of what was overwritten later is there.
-        totals.decoded = all_files(
-            &Against {
-                files,
-                forms,
-                truth,
-            },
-            report,
-        );
+        totals.decoded = all_files(&Against { files, forms, truth }, report);
     }
     for kind in &options.kinds {
         // Where knobs were turned, all that a kind has logged may be overwritten by now.
         let logged = options.flipped && truth.logged_by(kind);
         if !report.kinds.contains_key(kind) && !logged {
-            report.fail("kind of writer", || {
-                format!("no record of {kind} was decoded")
-            });
+            report.fail("kind of writer", || format!("no record of {kind} was decoded"));
         }
     }
     totals
@@ -204,9 +185,7 @@ fn all_files(against: &Against<'_>, report: &mut Report) -> u64 {
         let content = walk(against, stream, i, report);
         decoded += content.decoded;
         for (writer, more) in content.runs {
-            runs.entry((&stream.component, writer))
-                .or_default()
-                .extend(more);
+            runs.entry((&stream.component, writer)).or_default().extend(more);
         }
     }
     for ((component, writer), runs) in &mut runs {
@@ -245,10 +224,7 @@ fn sort(
     if let Some(attempted) = truth.of(component, writer) {
         if end > attempted {
             report.fail("more than was logged", || {
-                format!(
-                    "{component}: writer {writer} has {}, of {attempted} records",
-                    end - 1
-                )
+                format!("{component}: writer {writer} has {}, of {attempted} records", end - 1)
             });
         }
     }
@@ -264,10 +240,7 @@ fn account(
     options: &Options,
     report: &mut Report,
 ) -> Totals {
-    let section = file
-        .components
-        .values()
-        .find(|c| file.component_name(c.id) == component);
+    let section = file.components.values().find(|c| file.component_name(c.id) == component);
     let cleared = options.cleared.iter().any(|name| name == component);
     let mut runs: HashMap<u32, Vec<Run>> = HashMap::new();
     for ring in rings {
@@ -301,24 +274,16 @@ fn account(
         within_budget(ring, (c.ring_kb, c.size_kb), options, report);
     }
     if let Some(c) = section.filter(|c| bytes > u64::from(c.size_kb) * 1024) {
-        report.fail("over budget", || {
-            format!("{component}: {bytes} bytes of {} KiB", c.size_kb)
-        });
+        report.fail("over budget", || format!("{component}: {bytes} bytes of {} KiB", c.size_kb));
     }
     if cleared {
         // Whatever is missing may have been cleared. But nothing comes from nowhere.
         if decoded > attempted {
-            report.fail("more than was logged", || {
-                format!("{component}: {decoded} records")
-            });
+            report.fail("more than was logged", || format!("{component}: {decoded} records"));
         }
     } else {
         if attempted != taken + lost {
-            let kind = if attempted > taken + lost {
-                "silent loss"
-            } else {
-                "counted twice"
-            };
+            let kind = if attempted > taken + lost { "silent loss" } else { "counted twice" };
             report.fail(kind, || {
                 format!("{component}: {attempted} attempted, {taken} taken + {lost} lost")
             });
@@ -335,16 +300,9 @@ fn account(
         gaps(rings, &runs, slack, truth, report);
     }
     if options.whole.iter().any(|name| name == component) && decoded != attempted {
-        report.fail("not whole", || {
-            format!("{component}: {decoded} of {attempted} records")
-        });
+        report.fail("not whole", || format!("{component}: {decoded} of {attempted} records"));
     }
-    Totals {
-        attempted,
-        decoded,
-        overwritten: taken.saturating_sub(decoded),
-        lost,
-    }
+    Totals { attempted, decoded, overwritten: taken.saturating_sub(decoded), lost }
 }
 
 /// Losses by cause, for people.
@@ -356,9 +314,7 @@ fn causes(rings: &[Ring<'_>], loose: Option<[u64; LOST_CAUSES]>) -> String {
         }
     }
     let named = Lost::ALL.iter().zip(all).filter(|(_, n)| *n != 0);
-    let named: Vec<String> = named
-        .map(|(cause, n)| format!("{} {n}", cause.name()))
-        .collect();
+    let named: Vec<String> = named.map(|(cause, n)| format!("{} {n}", cause.name())).collect();
     match named.len() {
         0 => String::new(),
         _ => format!(" ({})", named.join(", ")),
@@ -397,18 +353,10 @@ fn alone(
 ) {
     // Kprobes log to whatever ring they interrupt.
     let has_probes = |ring: &Ring<'_>| {
-        ring.content
-            .runs
-            .keys()
-            .any(|w| truth.writers.get(w).is_none_or(|w| !w.is_task()))
+        ring.content.runs.keys().any(|w| truth.writers.get(w).is_none_or(|w| !w.is_task()))
     };
     let mut by_pid: HashMap<i32, Vec<u32>> = HashMap::new();
-    for writer in truth
-        .attempted
-        .get(component)
-        .into_iter()
-        .flat_map(|all| all.keys())
-    {
+    for writer in truth.attempted.get(component).into_iter().flat_map(|all| all.keys()) {
         if let Some(known) = truth.writers.get(writer).filter(|w| w.is_task()) {
             by_pid.entry(known.pid).or_default().push(*writer);
         }
@@ -454,9 +402,7 @@ fn alone(
 }
 
 fn length(runs: &[Run]) -> u64 {
-    runs.iter()
-        .map(|run| u64::from(run.end.wrapping_sub(run.start)))
-        .sum()
+    runs.iter().map(|run| u64::from(run.end.wrapping_sub(run.start))).sum()
 }
 
 /// Numbers of a gap that no other ring has.
@@ -486,10 +432,7 @@ fn gaps(
         .filter(|r| r.context() != Some(Context::Task))
         .map(|r| r.unseen() + r.lost())
         .sum();
-    for ring in rings
-        .iter()
-        .filter(|r| r.context() != Some(Context::Shared))
-    {
+    for ring in rings.iter().filter(|r| r.context() != Some(Context::Shared)) {
         let mut sum = 0;
         let allowed = |writer: u32| {
             let is_task = truth.writers.get(&writer).is_some_and(|w| w.is_task());
@@ -549,11 +492,7 @@ fn history(files: &[Snapshot], options: &Options, report: &mut Report) {
                 least = least.min(kept);
                 if kept + 1 < *pages {
                     report.fail("history", || {
-                        format!(
-                            "{}: {} has {kept} of {pages} pages",
-                            file.name,
-                            name(&stream)
-                        )
+                        format!("{}: {} has {kept} of {pages} pages", file.name, name(&stream))
                     });
                 }
             }

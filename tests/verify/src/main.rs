@@ -44,9 +44,7 @@ fn args() -> Result<Args, String> {
             "--history" => {
                 let value = value()?;
                 let (name, pages) = value.split_once('=').ok_or("--history: NAME=PAGES")?;
-                let pages = pages
-                    .parse()
-                    .map_err(|_| "--history: not a number of pages")?;
+                let pages = pages.parse().map_err(|_| "--history: not a number of pages")?;
                 options.history.push((name.to_owned(), pages));
             }
             "--kinds" => options.kinds.extend(value()?.split(',').map(str::to_owned)),
@@ -57,11 +55,7 @@ fn args() -> Result<Args, String> {
         }
     }
     let directory = directory.ok_or("no directory")?;
-    Ok(Args {
-        directory,
-        tables,
-        options,
-    })
+    Ok(Args { directory, tables, options })
 }
 
 /// Files of a directory whose names end so, `end.` first last, others by name.
@@ -80,9 +74,7 @@ fn run(args: &mut Args, report: &mut Report) -> Result<(), String> {
     let mut truth = Truth::default();
     for path in with_ending(directory, "truth")? {
         let text = read(&path)?;
-        truth
-            .add(&text)
-            .map_err(|e| format!("{}: {e}", path.display()))?;
+        truth.add(&text).map_err(|e| format!("{}: {e}", path.display()))?;
     }
     if let Ok(log) = read(&directory.join("verdict")) {
         truth.add_log(&log);
@@ -92,24 +84,14 @@ fn run(args: &mut Args, report: &mut Report) -> Result<(), String> {
     }
     args.options.flipped = directory.join("flipper").exists();
     let paths = with_ending(directory, "snap")?;
-    if paths
-        .last()
-        .and_then(|p| p.file_stem())
-        .is_none_or(|stem| stem != "end")
-    {
+    if paths.last().and_then(|p| p.file_stem()).is_none_or(|stem| stem != "end") {
         return Err("there is no end.snap".into());
     }
-    let files: Vec<Snapshot> = paths
-        .iter()
-        .map(|path| Snapshot::open(path))
-        .collect::<Result<_, _>>()?;
+    let files: Vec<Snapshot> =
+        paths.iter().map(|path| Snapshot::open(path)).collect::<Result<_, _>>()?;
     let forms = forms(&files, &args.tables, report);
     let totals = verify(&files, &forms, &truth, &args.options, report);
-    let kinds: Vec<String> = report
-        .kinds
-        .iter()
-        .map(|(k, n)| format!("{k} {n}"))
-        .collect();
+    let kinds: Vec<String> = report.kinds.iter().map(|(k, n)| format!("{k} {n}")).collect();
     report.say(format!("decoded by kind: {}", kinds.join(", ")));
     report.say(format!(
         "{} attempted, {} decoded from {} snapshots, {} lost",
@@ -136,14 +118,7 @@ fn main() -> ExitCode {
     for line in report.lines.iter().chain(&report.failures()) {
         println!("{line}");
     }
-    let verdict = if report.failed() == 0 {
-        "SUCCESS"
-    } else {
-        "FAILURE"
-    };
-    println!(
-        "blog-torture-verify: {} failures: {verdict}",
-        report.failed()
-    );
+    let verdict = if report.failed() == 0 { "SUCCESS" } else { "FAILURE" };
+    println!("blog-torture-verify: {} failures: {verdict}", report.failed());
     ExitCode::from(u8::from(report.failed() != 0))
 }

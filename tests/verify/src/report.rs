@@ -47,11 +47,7 @@ impl Report {
     pub fn failures(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (kind, (count, places)) in &self.failures {
-            lines.extend(
-                places
-                    .iter()
-                    .map(|place| format!("FAILED: {kind}: {place}")),
-            );
+            lines.extend(places.iter().map(|place| format!("FAILED: {kind}: {place}")));
             let more = count - places.len() as u64;
             if more > 0 {
                 lines.push(format!("FAILED: {kind}: {more} more"));

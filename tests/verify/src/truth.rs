@@ -21,10 +21,7 @@ impl Writer {
     /// Whether it is a task of its own, whose records are all in that task's ring or in shared
     /// ones.
     pub fn is_task(&self) -> bool {
-        matches!(
-            self.kind.as_str(),
-            "worker" | "history" | "crowd" | "storm" | "user"
-        )
+        matches!(self.kind.as_str(), "worker" | "history" | "crowd" | "storm" | "user")
     }
 }
 
@@ -119,12 +116,7 @@ impl Truth {
 
     /// How many records there were for a component; `None` where that is not known.
     pub fn total(&self, component: &str) -> Option<u64> {
-        let known: u64 = self
-            .attempted
-            .get(component)?
-            .values()
-            .map(|n| u64::from(*n))
-            .sum();
+        let known: u64 = self.attempted.get(component)?.values().map(|n| u64::from(*n)).sum();
         Some(known + self.sums.get(component).copied().unwrap_or(0))
     }
 }

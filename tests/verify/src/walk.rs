@@ -36,11 +36,7 @@ pub struct Forms(Vec<Option<Form>>);
 impl Forms {
     /// Finds the module's calls among the sites of a snapshot.
     pub fn new(file: &Snapshot, map: &SiteMap) -> Self {
-        let end = file
-            .images
-            .iter()
-            .map(|i| i.first.saturating_add(i.count))
-            .max();
+        let end = file.images.iter().map(|i| i.first.saturating_add(i.count)).max();
         let form = |id| match map.find(id)?.site?.format.as_str() {
             "short w={} s={} c={:#x}" => Some(Form::Short),
             "bytes w={} s={} c={:#x} {:?}" => Some(Form::Bytes),
@@ -114,9 +110,7 @@ pub struct Against<'a> {
 
 /// Name of a ring for messages.
 pub fn name(stream: &Stream) -> String {
-    let who = stream
-        .ring()
-        .map(|r| (Context::from_u8(r.context), r.cpu, r.pid));
+    let who = stream.ring().map(|r| (Context::from_u8(r.context), r.cpu, r.pid));
     let who = match who {
         Some((Some(Context::Task), _, pid)) => format!("task {pid}"),
         Some((Some(context), cpu, _)) => format!("{} {cpu}", context.name()),
@@ -168,9 +162,7 @@ pub fn walk(against: &Against<'_>, stream: &Stream, index: usize, report: &mut R
 impl Reader<'_, '_> {
     fn fail(&mut self, kind: &'static str, what: impl FnOnce() -> String) {
         let (stream, page) = (self.stream, self.page);
-        self.report.fail(kind, || {
-            format!("{}, page {page}: {}", name(stream), what())
-        });
+        self.report.fail(kind, || format!("{}, page {page}: {}", name(stream), what()));
     }
 
     fn pages(&mut self) {
@@ -192,13 +184,7 @@ impl Reader<'_, '_> {
             let mut walk = Walk::new(&info, bytes.len(), self.against.files[file].version);
             while let Some(item) = walk.next(&bytes) {
                 match item {
-                    Item::Record {
-                        clock,
-                        site,
-                        ordinal,
-                        at,
-                        len,
-                    } => {
+                    Item::Record { clock, site, ordinal, at, len } => {
                         if expected.is_some_and(|end| ordinal < end) {
                             // In the piece before, too.
                             continue;
@@ -219,9 +205,7 @@ impl Reader<'_, '_> {
             }
             if walk.missing() != 0 || walk.left() != 0 {
                 let (missing, left) = (walk.missing(), walk.left());
-                self.fail("torn page", || {
-                    format!("{missing} records, {left} bytes left")
-                });
+                self.fail("torn page", || format!("{missing} records, {left} bytes left"));
             }
             let end = info.first.saturating_add(info.records().into());
             expected = Some(expected.unwrap_or(0).max(end));
@@ -236,20 +220,13 @@ impl Reader<'_, '_> {
             return;
         };
         let Some((writer, seq)) = self.check(form, args) else {
-            self.fail("corrupt record", || {
-                format!("record {ordinal}: {form:?} {}", hex(args))
-            });
+            self.fail("corrupt record", || format!("record {ordinal}: {form:?} {}", hex(args)));
             return;
         };
         let (index, page) = (self.index, self.page);
         let Some(open) = self.open.get_mut(&writer) else {
             let kind_ok = self.belongs(writer, seq);
-            let run = Run {
-                start: seq,
-                end: seq.wrapping_add(1),
-                ring: index,
-                page,
-            };
+            let run = Run { start: seq, end: seq.wrapping_add(1), ring: index, page };
             self.open.insert(writer, Open { run, kind_ok });
             return;
         };
@@ -257,27 +234,14 @@ impl Reader<'_, '_> {
             open.run.end = seq.wrapping_add(1);
         } else {
             let old = open.run;
-            open.run = Run {
-                start: seq,
-                end: seq.wrapping_add(1),
-                ring: index,
-                page,
-            };
+            open.run = Run { start: seq, end: seq.wrapping_add(1), ring: index, page };
             self.content.runs.entry(writer).or_default().push(old);
             if seq < old.end {
                 self.fail("out of order", || {
-                    format!(
-                        "record {ordinal}: writer {writer} has {seq} after {}",
-                        old.end - 1
-                    )
+                    format!("record {ordinal}: writer {writer} has {seq} after {}", old.end - 1)
                 });
             } else {
-                self.content.gaps.push(Gap {
-                    writer,
-                    from: old.end,
-                    to: seq,
-                    page,
-                });
+                self.content.gaps.push(Gap { writer, from: old.end, to: seq, page });
             }
         }
         // In a shared ring each record has a writer of its own.
@@ -385,10 +349,7 @@ impl Reader<'_, '_> {
             self.content.runs.entry(writer).or_default().push(open.run);
         }
         for (writer, runs) in &self.content.runs {
-            let n: u64 = runs
-                .iter()
-                .map(|r| u64::from(r.end.wrapping_sub(r.start)))
-                .sum();
+            let n: u64 = runs.iter().map(|r| u64::from(r.end.wrapping_sub(r.start))).sum();
             *self.count.entry(*writer).or_default() += n;
         }
         for (writer, n) in &self.count {

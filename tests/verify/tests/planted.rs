@@ -39,12 +39,7 @@ fn site(form: Form) -> u32 {
 }
 
 fn forms() -> Forms {
-    Forms::known(vec![
-        None,
-        Some(Form::Short),
-        Some(Form::Bytes),
-        Some(Form::Text),
-    ])
+    Forms::known(vec![None, Some(Form::Short), Some(Form::Bytes), Some(Form::Text)])
 }
 
 /// A ring under construction.
@@ -58,11 +53,7 @@ struct Plan {
 impl Plan {
     fn new(ring: Ring, first: u64) -> Self {
         let page = Page::new(ring.ring, 1, 1000, first);
-        Self {
-            ring,
-            pages: vec![page],
-            clock: 1000,
-        }
+        Self { ring, pages: vec![page], clock: 1000 }
     }
 
     fn page(&mut self) -> &mut Page {
@@ -150,10 +141,7 @@ impl Case {
         let mut b = Builder::new();
         b.system(BOOT_ID);
         b.component_with_losses(1, NAME, self.gone, self.loose);
-        for plan in [&self.worker, &self.other, &self.timer]
-            .into_iter()
-            .chain(&self.shared)
-        {
+        for plan in [&self.worker, &self.other, &self.timer].into_iter().chain(&self.shared) {
             b.ring(&plan.ring);
             for page in &plan.pages {
                 b.page(&plan.ring, page);
@@ -203,20 +191,13 @@ fn truth(worker: u32, other: u32, timer: u32) -> String {
 #[test]
 fn a_sound_run_passes() {
     let totals = Case::sound().passes();
-    let expected = Totals {
-        attempted: 60,
-        decoded: 60,
-        overwritten: 0,
-        lost: 0,
-    };
+    let expected = Totals { attempted: 60, decoded: 60, overwritten: 0, lost: 0 };
     assert_eq!(totals, expected);
 }
 
 #[test]
 fn all_shapes_of_records_are_tried() {
-    let seen: Vec<Form> = (0..30)
-        .map(|seq| expected::record(NAME, WORKER, seq, MAX).0)
-        .collect();
+    let seen: Vec<Form> = (0..30).map(|seq| expected::record(NAME, WORKER, seq, MAX).0).collect();
     for form in [Form::Short, Form::Bytes, Form::Text] {
         assert!(seen.contains(&form), "no {form:?}");
     }
@@ -235,12 +216,7 @@ fn overwritten_and_lost_records_are_accounted_for() {
         case.other.log(OTHER, seq);
     }
     let totals = case.passes();
-    let expected = Totals {
-        attempted: 60,
-        decoded: 41,
-        overwritten: 15,
-        lost: 4,
-    };
+    let expected = Totals { attempted: 60, decoded: 41, overwritten: 15, lost: 4 };
     assert_eq!(totals, expected);
 }
 
@@ -366,9 +342,7 @@ fn each_flipped_bit_of_a_record_is_found() {
 #[test]
 fn each_flipped_bit_of_each_shape_is_found() {
     for wanted in [Form::Short, Form::Bytes, Form::Text] {
-        let seq = (20..)
-            .find(|seq| expected::record(NAME, OTHER, *seq, MAX).0 == wanted)
-            .unwrap();
+        let seq = (20..).find(|seq| expected::record(NAME, OTHER, *seq, MAX).0 == wanted).unwrap();
         let (form, good) = expected::record(NAME, OTHER, seq, MAX);
         for bit in 0..good.len() * 8 {
             let mut bytes = good.clone();
@@ -393,9 +367,7 @@ fn a_shared_ring_must_name_who_writes() {
 
     let mut right = Plan::new(plan.ring.clone(), 0);
     let clock = right.clock;
-    right
-        .page()
-        .writer(clock, 0, 0, (OTHER_PID, OTHER_PID, "other"));
+    right.page().writer(clock, 0, 0, (OTHER_PID, OTHER_PID, "other"));
     right.log(OTHER, 20).log(OTHER, 21);
     case.shared = Some(right);
     assert_eq!(case.passes().decoded, 62);
@@ -404,10 +376,7 @@ fn a_shared_ring_must_name_who_writes() {
     wrong.page().writer(clock, 0, 0, (PID, PID, "worker"));
     wrong.log(OTHER, 20).log(OTHER, 21);
     case.shared = Some(wrong);
-    case.fails(
-        "in another's ring",
-        "writer 8 (worker, task 101), number 20",
-    );
+    case.fails("in another's ring", "writer 8 (worker, task 101), number 20");
 }
 
 #[test]
@@ -488,12 +457,7 @@ fn a_kind_of_writer_that_is_not_there_is_missed() {
 
 #[test]
 fn a_truth_that_makes_no_sense_is_refused() {
-    for bad in [
-        "payload 1\n7 worker 0 100 5\n",
-        "payload x\n",
-        "state done\n",
-        "what is this\n",
-    ] {
+    for bad in ["payload 1\n7 worker 0 100 5\n", "payload x\n", "state done\n", "what is this\n"] {
         assert!(Truth::default().add(bad).is_err(), "{bad:?}");
     }
 }

@@ -31,15 +31,7 @@ pub fn make(records: u64, rings: u32, dir: &Path) {
     b.system(BOOT_ID)
         .clock(
             1,
-            &[
-                [0, 0, 0, real],
-                [
-                    1000 * second,
-                    1000 * second,
-                    1000 * second,
-                    real + 1000 * second,
-                ],
-            ],
+            &[[0, 0, 0, real], [1000 * second, 1000 * second, 1000 * second, real + 1000 * second]],
         )
         .images(&[(1, 4, &table.build_id, "test_mod")])
         .component(1, "disk");

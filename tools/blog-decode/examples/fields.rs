@@ -20,10 +20,7 @@ fn main() -> Result<(), Error> {
     let beside = Path::new(path).parent().map(Path::to_owned);
     let tables: Vec<_> = beside.into_iter().collect();
     let captures = Captures::open([path], &tables, Some(Path::new("/lib/modules")))?;
-    let filter = Filter {
-        expr: Some(Expr::parse(condition)?),
-        ..Filter::default()
-    };
+    let filter = Filter { expr: Some(Expr::parse(condition)?), ..Filter::default() };
     let mut selectors = Vec::new();
     for field in fields {
         let found = Selector::parse(field)?;

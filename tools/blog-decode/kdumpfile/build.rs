@@ -20,9 +20,7 @@ libkdumpfile was not found. blog-decode reads vmcores through it. Either
 
 fn var(name: &str) -> Option<PathBuf> {
     println!("cargo:rerun-if-env-changed={name}");
-    env::var_os(name)
-        .filter(|v| !v.is_empty())
-        .map(PathBuf::from)
+    env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from)
 }
 
 /// Where scripts/fetch puts it.

@@ -39,10 +39,7 @@ pub struct Accounts<'a> {
 
 /// Losses by cause, without those that are 0.
 pub fn lost_of(lost: &[u64; LOST_CAUSES]) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-    lost.iter()
-        .enumerate()
-        .filter(|(_, &n)| n != 0)
-        .map(|(i, &n)| (cause_name(i as u8), n))
+    lost.iter().enumerate().filter(|(_, &n)| n != 0).map(|(i, &n)| (cause_name(i as u8), n))
 }
 
 /// The column with the names of boots, which is there if there are several.
@@ -112,10 +109,8 @@ pub fn damage_text(d: &Damage) -> String {
         parts.push("no end (cut off)".into());
     }
     if d.torn != 0 {
-        parts.push(format!(
-            "cut off: its last {} bytes are of a section that is not whole",
-            d.torn
-        ));
+        parts
+            .push(format!("cut off: its last {} bytes are of a section that is not whole", d.torn));
     }
     parts.extend(d.packed.clone());
     parts.join(", ")

@@ -62,20 +62,10 @@ impl<M> Batch<M> {
     fn push(&mut self, ring: usize, event: &Event<'_>) {
         let what = match event.what {
             What::Loss { cause, count, span } => KeptWhat::Loss { cause, count, span },
-            What::Record {
-                site,
-                ordinal,
-                version,
-                payload,
-            } => {
+            What::Record { site, ordinal, version, payload } => {
                 let start = self.payloads.len();
                 self.payloads.extend_from_slice(payload);
-                KeptWhat::Record {
-                    site,
-                    ordinal,
-                    version,
-                    payload: (start, self.payloads.len()),
-                }
+                KeptWhat::Record { site, ordinal, version, payload: (start, self.payloads.len()) }
             }
         };
         if self.writers.last() != Some(event.writer) {
@@ -99,17 +89,9 @@ impl<M> Batch<M> {
             writer: &self.writers[kept.writer],
             what: match kept.what {
                 KeptWhat::Loss { cause, count, span } => What::Loss { cause, count, span },
-                KeptWhat::Record {
-                    site,
-                    ordinal,
-                    version,
-                    payload: (start, end),
-                } => What::Record {
-                    site,
-                    ordinal,
-                    version,
-                    payload: &self.payloads[start..end],
-                },
+                KeptWhat::Record { site, ordinal, version, payload: (start, end) } => {
+                    What::Record { site, ordinal, version, payload: &self.payloads[start..end] }
+                }
             },
         }
     }
@@ -216,12 +198,7 @@ impl Batch<Decoded> {
             let (stream, clock, writer) = (event.stream, event.clock, event.writer);
             let content = match event.what {
                 What::Loss { cause, count, span } => Content::Loss { cause, count, span },
-                What::Record {
-                    site: id,
-                    ordinal,
-                    payload,
-                    ..
-                } => Content::Record(Record {
+                What::Record { site: id, ordinal, payload, .. } => Content::Record(Record {
                     id,
                     ordinal,
                     found: shared.maps[event.file].find(id),
@@ -270,11 +247,7 @@ impl<'a> Decoder<'a> {
         threads: usize,
         mut show: impl FnMut(&Entry<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.batches(
-            threads,
-            || Decode,
-            |shared, batch| batch.show(shared, &mut show),
-        )
+        self.batches(threads, || Decode, |shared, batch| batch.show(shared, &mut show))
     }
 
     fn batches<W: Work + 'a, E>(

@@ -96,10 +96,7 @@ impl Boot {
 
     /// The same boot for a log with another clock.
     pub fn of_log(&self, clock: LogClock) -> Self {
-        Self {
-            calibration: self.calibration.of_log(clock).into(),
-            ..self.clone()
-        }
+        Self { calibration: self.calibration.of_log(clock).into(), ..self.clone() }
     }
 
     /// A boot of the same machine, of which nothing else is known.
@@ -127,9 +124,7 @@ pub fn same(files: &[Snapshot]) -> Vec<usize> {
 
 /// What a machine is called: as the user has it, or as it was called last.
 fn host<'a>(files: &[&'a Snapshot]) -> &'a str {
-    let named = files
-        .iter()
-        .max_by_key(|f| (f.given, !f.host.is_empty(), taken(f)));
+    let named = files.iter().max_by_key(|f| (f.given, !f.host.is_empty(), taken(f)));
     named.map_or("", |f| &f.host)
 }
 
@@ -205,10 +200,7 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
 /// When a boot was, by its wall clock.
 fn times(calibration: &Calibration) -> Option<Times> {
     let end = calibration.taken()?.real.into();
-    Some(Times {
-        start: calibration.real_of_boot(0).min(end),
-        end,
-    })
+    Some(Times { start: calibration.real_of_boot(0).min(end), end })
 }
 
 /// How far boots are put later so that they are in the order of a recording's files.
@@ -229,9 +221,8 @@ fn shifts(
         let mut known = HashSet::new();
         let boots = files.iter().map(|(_, index)| *index);
         let boots = boots.filter(|index| known.insert(*index));
-        let (boots, times): (Vec<_>, Vec<_>) = boots
-            .filter_map(|index| Some((index, times(index)?)))
-            .unzip();
+        let (boots, times): (Vec<_>, Vec<_>) =
+            boots.filter_map(|index| Some((index, times(index)?))).unzip();
         let shifts = order::shifts(&times, order::now());
         // Where two recordings disagree on one, which nobody can settle, the first one counts.
         for (index, shift) in boots.into_iter().zip(shifts) {
@@ -361,9 +352,7 @@ impl BootPattern {
         for (_, boot) in first.filter(|(file, boot)| *file == boot.index) {
             hosts.entry(&boot.host).or_default().push(boot);
         }
-        hosts
-            .values_mut()
-            .for_each(|of| of.sort_by_key(|b| b.taken()));
+        hosts.values_mut().for_each(|of| of.sort_by_key(|b| b.taken()));
         let is_it = |(back, boot): &(usize, &&Boot)| match self {
             Self::Back(n) => back == n,
             Self::Id(start) => boot.id.as_deref().is_some_and(|id| id.starts_with(start)),
@@ -378,10 +367,7 @@ impl BootPattern {
                 format!("boot {sign}{back} of {} ({id})", boot.host)
             };
             let names: Vec<String> = all().map(name).collect();
-            return Err(Error::Syntax(format!(
-                "no such boot, only {}",
-                names.join(", ")
-            )));
+            return Err(Error::Syntax(format!("no such boot, only {}", names.join(", "))));
         }
         Ok(found)
     }

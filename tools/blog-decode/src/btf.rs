@@ -129,12 +129,8 @@ impl Btf {
         let mut at = 0;
         while at < types.len() {
             let word = |i: usize| u32_at(types, at + 4 * i).ok_or(CUT);
-            let raw = Raw {
-                name: word(0)?,
-                info: word(1)?,
-                size: word(2)?,
-                rest: base + at + COMMON,
-            };
+            let raw =
+                Raw { name: word(0)?, info: word(1)?, size: word(2)?, rest: base + at + COMMON };
             let rest = match raw.kind() {
                 INT | VAR | DECL_TAG => 4,
                 ARRAY => 12,
@@ -216,9 +212,9 @@ impl Btf {
             INT | ENUM | ENUM64 if raw.size <= 8 => Type::Number(raw.size as usize),
             PTR => Type::Pointer(raw.size),
             STRUCT | UNION => Type::Struct(raw.size as usize),
-            ARRAY => self
-                .entry::<3>(raw, 0)
-                .map_or(Type::Other, |[ty, _, len]| Type::Array(ty, len)),
+            ARRAY => {
+                self.entry::<3>(raw, 0).map_or(Type::Other, |[ty, _, len]| Type::Array(ty, len))
+            }
             _ => Type::Other,
         }
     }
@@ -259,11 +255,7 @@ impl Btf {
             };
             let own = self.name(named);
             if own == name {
-                return Some(Member {
-                    ty,
-                    bits,
-                    is_bitfield: size != 0 || bits % 8 != 0,
-                });
+                return Some(Member { ty, bits, is_bitfield: size != 0 || bits % 8 != 0 });
             }
             let inner = match own.is_empty() && depth > 0 {
                 true => self.member_within(ty, name, depth - 1),
@@ -344,10 +336,8 @@ pub(crate) mod tests {
         }
 
         fn function(&mut self, name: &str, returns: Id, arguments: &[(&str, Id)]) -> Id {
-            let rest: Vec<u32> = arguments
-                .iter()
-                .flat_map(|(name, ty)| [self.name(name), *ty])
-                .collect();
+            let rest: Vec<u32> =
+                arguments.iter().flat_map(|(name, ty)| [self.name(name), *ty]).collect();
             let proto = self.ty("", FUNC_PROTO, arguments.len() as u32, returns, &rest);
             match name.is_empty() {
                 true => proto,
@@ -367,10 +357,7 @@ pub(crate) mod tests {
 
     /// Of a kernel with a function, a tracepoint, and another in the old way.
     pub(crate) fn kernel() -> Vec<u8> {
-        let mut f = File {
-            strings: vec![0],
-            ..File::default()
-        };
+        let mut f = File { strings: vec![0], ..File::default() };
         let int = f.ty("int", INT, 0, 4, &[32]);
         let byte = f.ty("char", INT, 0, 1, &[8]);
         let text = f.ty("", CONST, 0, byte, &[]);
@@ -380,16 +367,10 @@ pub(crate) mod tests {
         let members = [f.name("bytes"), long, 0];
         let hidden = f.ty("", UNION, 1, 8, &members);
         // struct inode { int i_ino; char name[16]; union { u64 bytes; }; char *label; int few:3; }
-        let members = [
-            ("i_ino", int, 0),
-            ("name", name, 32),
-            ("", hidden, 192),
-            ("label", text, 256),
-        ];
-        let mut rest: Vec<u32> = members
-            .iter()
-            .flat_map(|(name, ty, bits)| [f.name(name), *ty, *bits])
-            .collect();
+        let members =
+            [("i_ino", int, 0), ("name", name, 32), ("", hidden, 192), ("label", text, 256)];
+        let mut rest: Vec<u32> =
+            members.iter().flat_map(|(name, ty, bits)| [f.name(name), *ty, *bits]).collect();
         rest.extend([f.name("few"), int, 3 << 24 | 320]);
         let inode = f.ty("inode", STRUCT, 1 << 31 | 5, 48, &rest);
         let inode = f.ty("", PTR, 0, inode, &[]);
@@ -402,19 +383,10 @@ pub(crate) mod tests {
         f.function(
             "do_read",
             long,
-            &[
-                ("file", pointer),
-                ("op", int),
-                ("label", text),
-                ("at", void),
-            ],
+            &[("file", pointer), ("op", int), ("label", text), ("at", void)],
         );
         f.function("by_value", 0, &[("op", int), ("file", file), ("n", int)]);
-        f.function(
-            "__traceiter_read",
-            int,
-            &[("__data", void), ("op", int), ("ino", inode)],
-        );
+        f.function("__traceiter_read", int, &[("__data", void), ("op", int), ("ino", inode)]);
         let old = f.function("", 0, &[("", void), ("", inode)]);
         let old = f.ty("", PTR, 0, old, &[]);
         f.ty("btf_trace_old", TYPEDEF, 0, old, &[]);
@@ -426,10 +398,7 @@ pub(crate) mod tests {
         let mut btf = Btf::default();
         btf.add(&kernel()).unwrap();
         let mark = btf.mark();
-        let mut module = File {
-            base: [mark[2] as u32, mark[1] as u32],
-            ..File::default()
-        };
+        let mut module = File { base: [mark[2] as u32, mark[1] as u32], ..File::default() };
         // Its argument is of a type of the kernel.
         let pointer = btf.function("do_read").unwrap().arguments[0].1;
         module.function("mod_read", 0, &[("file", pointer)]);
@@ -473,12 +442,7 @@ pub(crate) mod tests {
             let _ = btf.tracepoint(name);
         }
         for id in 0..40 {
-            let _ = (
-                btf.ty(id),
-                btf.size(id),
-                btf.member(id, "bytes"),
-                btf.member(id, "none"),
-            );
+            let _ = (btf.ty(id), btf.size(id), btf.member(id, "bytes"), btf.member(id, "none"));
         }
     }
 

@@ -85,13 +85,7 @@ impl Captures {
         let map = |f: &Snapshot| SiteMap::new(&f.images, &tables);
         let boots = boot::of(&files);
         notes.extend(boot::doubts(&files, &boots));
-        Self {
-            boots,
-            maps: files.iter().map(map).collect(),
-            tables,
-            files,
-            notes,
-        }
+        Self { boots, maps: files.iter().map(map).collect(), tables, files, notes }
     }
 
     /// Calls `each` with the records that a filter lets pass, and with losses, in the order of time.
@@ -144,8 +138,7 @@ impl Captures {
             listed.chain(rings).collect::<Vec<_>>()
         };
         let all = self.files.iter().flat_map(of_file);
-        all.map(|(pid, tgid, comm)| Task { pid, tgid, comm })
-            .collect()
+        all.map(|(pid, tgid, comm)| Task { pid, tgid, comm }).collect()
     }
 
     /// The tasks of all records of these components. A task is there as often as it has names.

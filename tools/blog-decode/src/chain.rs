@@ -90,13 +90,7 @@ mod tests {
     use super::*;
 
     fn wait(pid: i32, holder: i32) -> Wait {
-        Wait {
-            lock: u64::from(pid.unsigned_abs()),
-            pid,
-            holder,
-            kind: 1,
-            flags: 0,
-        }
+        Wait { lock: u64::from(pid.unsigned_abs()), pid, holder, kind: 1, flags: 0 }
     }
 
     fn of(waits: &[Wait], pid: i32) -> (Vec<(i32, Option<i32>)>, bool) {
@@ -108,10 +102,7 @@ mod tests {
     #[test]
     fn a_chain_ends_with_who_does_not_wait() {
         let waits = [wait(1, 2), wait(2, 3), wait(3, 4)];
-        assert_eq!(
-            of(&waits, 1),
-            (vec![(1, Some(2)), (2, Some(3)), (3, Some(4))], false)
-        );
+        assert_eq!(of(&waits, 1), (vec![(1, Some(2)), (2, Some(3)), (3, Some(4))], false));
         assert_eq!(of(&waits, 4), (vec![], false));
         assert_eq!(of(&[wait(1, 0)], 1), (vec![(1, None)], false));
     }
@@ -120,10 +111,7 @@ mod tests {
     fn a_circle_is_a_deadlock_wherever_it_begins() {
         let waits = [wait(1, 2), wait(2, 1), wait(3, 1), wait(4, 4)];
         assert_eq!(of(&waits, 1), (vec![(1, Some(2)), (2, Some(1))], true));
-        assert_eq!(
-            of(&waits, 3),
-            (vec![(3, Some(1)), (1, Some(2)), (2, Some(1))], true)
-        );
+        assert_eq!(of(&waits, 3), (vec![(3, Some(1)), (1, Some(2)), (2, Some(1))], true));
         assert_eq!(of(&waits, 4), (vec![(4, Some(4))], true));
     }
 

@@ -107,12 +107,7 @@ pub struct Contradiction {
 impl fmt::Display for Contradiction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {
-            write!(
-                f,
-                "{} ring {}: ",
-                place.component.escape_default(),
-                place.name
-            )?;
+            write!(f, "{} ring {}: ", place.component.escape_default(), place.name)?;
         }
         write!(f, "{}: {}", self.what, self.kind.advice())
     }
@@ -159,10 +154,7 @@ pub fn check(file: &Snapshot, still: bool) -> Checked {
     for c in components {
         let account = this.account(&file.component_name(c.id).into());
         account.gone = account.gone.saturating_add(c.gone_records);
-        account.lost = c
-            .lost
-            .iter()
-            .fold(account.lost, |sum, &n| sum.saturating_add(n));
+        account.lost = c.lost.iter().fold(account.lost, |sum, &n| sum.saturating_add(n));
     }
     for ring in &file.rings {
         this.pages(file, ring);
@@ -183,10 +175,7 @@ impl Checked {
         let next = self.accounts.len();
         let at = *self.places.entry(component.clone()).or_insert(next);
         if at == next {
-            self.accounts.push(Account {
-                component: component.clone(),
-                ..Account::default()
-            });
+            self.accounts.push(Account { component: component.clone(), ..Account::default() });
         }
         &mut self.accounts[at]
     }
@@ -198,17 +187,10 @@ impl Checked {
         let stream = Stream::new(name, 0, ring.clone(), file.cleared(id));
         let place = || Some(Place::of(&stream, &Counts::default()));
         if !file.components.contains_key(&id) {
-            self.add(
-                Kind::NoComponent,
-                place(),
-                "its component is not there".into(),
-            );
+            self.add(Kind::NoComponent, place(), "its component is not there".into());
         }
         if ring.ring.is_none() {
-            let what = format!(
-                "{} of its pages are there, but not its counts",
-                ring.pages()
-            );
+            let what = format!("{} of its pages are there, but not its counts", ring.pages());
             self.add(Kind::NoRing, place(), what);
         }
         if file.version == Version::One {
@@ -218,10 +200,7 @@ impl Checked {
         // Pages of one run don't overlap, so those of a long stream needn't be in memory.
         let mut runs: Vec<_> = ring.runs.iter().collect();
         runs.sort_by_key(|run| (seq(&run.first), run.first.first));
-        if runs
-            .windows(2)
-            .all(|w| end_of(&w[0].last) <= w[1].first.first)
-        {
+        if runs.windows(2).all(|w| end_of(&w[0].last) <= w[1].first.first) {
             return;
         }
         let pages = ring.runs.iter().flat_map(|run| run.pages(file));
@@ -232,11 +211,8 @@ impl Checked {
             let end = end_of(a).min(end_of(b));
             if b.first < end {
                 let (from, to) = (b.first.max(a.first), end - 1);
-                let what = format!(
-                    "pages {} and {} overlap in records {from} to {to}",
-                    seq(a),
-                    seq(b)
-                );
+                let what =
+                    format!("pages {} and {} overlap in records {from} to {to}", seq(a), seq(b));
                 self.add(Kind::Twice, place(), what);
                 self.twice.insert((stream.component.clone(), stream.id));
                 return;
@@ -259,37 +235,21 @@ impl Checked {
                     }
                     last = (clock, ordinal);
                 }
-                Some((
-                    _,
-                    What::Loss {
-                        cause: Cause::Told(cause),
-                        count,
-                        ..
-                    },
-                )) => {
+                Some((_, What::Loss { cause: Cause::Told(cause), count, .. })) => {
                     if let Some(n) = shown.get_mut(usize::from(cause)) {
                         *n = n.saturating_add(count);
                     }
                 }
-                Some((
-                    _,
-                    What::Loss {
-                        cause: Cause::Elsewhere,
-                        count,
-                        ..
-                    },
-                )) => elsewhere = elsewhere.saturating_add(count),
+                Some((_, What::Loss { cause: Cause::Elsewhere, count, .. })) => {
+                    elsewhere = elsewhere.saturating_add(count)
+                }
                 Some(_) => {}
                 None => break,
             }
         }
         let n = cursor.counts;
         let missing = n.missing.saturating_sub(elsewhere);
-        let end = stream
-            .runs()
-            .map(|(_, run)| end_of(&run.last))
-            .max()
-            .unwrap_or(0);
+        let end = stream.runs().map(|(_, run)| end_of(&run.last)).max().unwrap_or(0);
         let counted = stream.ring().map_or(0, |ring| ring.records);
         let (taken, sum) = (counted.max(end), n.sum());
         let account = self.account(&stream.component);
@@ -300,10 +260,7 @@ impl Checked {
 
         let place = || Some(Place::of(stream, &n));
         if n.damaged != 0 {
-            let what = format!(
-                "{} of the records that its pages count are not in them",
-                n.damaged
-            );
+            let what = format!("{} of the records that its pages count are not in them", n.damaged);
             self.add(Kind::Page, place(), what);
         }
         let is_twice = self.twice.contains(&(stream.component.clone(), stream.id));

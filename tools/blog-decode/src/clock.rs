@@ -58,11 +58,7 @@ impl Line {
         let rate = (ns.max(0) as u128)
             .checked_shl(64)
             .map_or(u128::MAX, |n| n.div_ceil(ticks.max(1) as u128));
-        Self {
-            from: a.0,
-            to: a.1,
-            rate: i128::try_from(rate).unwrap_or(i128::MAX),
-        }
+        Self { from: a.0, to: a.1, rate: i128::try_from(rate).unwrap_or(i128::MAX) }
     }
 
     fn with_hz(from: u64, to: u64, hz: u64) -> Self {
@@ -80,9 +76,9 @@ impl Line {
         let ticks = clock.abs_diff(self.from);
         let ns = match u64::try_from(self.rate) {
             Ok(rate) => ((u128::from(ticks) * u128::from(rate)) >> 64) as i128,
-            Err(_) => i128::from(ticks)
-                .checked_mul(self.rate)
-                .map_or(i128::from(u64::MAX), |n| n >> 64),
+            Err(_) => {
+                i128::from(ticks).checked_mul(self.rate).map_or(i128::from(u64::MAX), |n| n >> 64)
+            }
         };
         let to = i128::from(self.to);
         if clock < self.from {
@@ -107,9 +103,7 @@ impl Calibration {
         Self {
             mono: lines(is_ns, hz, &pairs, |p| p.mono),
             boot: lines(is_ns, hz, &pairs, |p| p.boot),
-            real: pairs
-                .last()
-                .map_or(0, |p| i128::from(p.real) - i128::from(p.boot)),
+            real: pairs.last().map_or(0, |p| i128::from(p.real) - i128::from(p.boot)),
             is_ns,
             pairs,
         }
@@ -236,19 +230,10 @@ mod tests {
     fn counter(pairs: &[(u64, u64, u64, u64)]) -> Calibration {
         let pairs: Vec<_> = pairs
             .iter()
-            .map(|&(clock, mono, boot, real)| ClockPair {
-                clock,
-                mono,
-                boot,
-                real,
-                local: 0,
-            })
+            .map(|&(clock, mono, boot, real)| ClockPair { clock, mono, boot, real, local: 0 })
             .collect();
-        let clock = Clock {
-            kind: ClockKind::Counter as u32,
-            pairs: pairs.len() as u32,
-            hz: 3_000_000_000,
-        };
+        let clock =
+            Clock { kind: ClockKind::Counter as u32, pairs: pairs.len() as u32, hz: 3_000_000_000 };
         Calibration::new(Some(&clock), &pairs)
     }
 
@@ -273,18 +258,8 @@ mod tests {
 
     #[test]
     fn monotonic_ticks_are_nanoseconds() {
-        let clock = Clock {
-            kind: ClockKind::MonoFast as u32,
-            pairs: 2,
-            hz: 0,
-        };
-        let pair = |mono, boot| ClockPair {
-            clock: mono,
-            mono,
-            boot,
-            real: boot,
-            local: 0,
-        };
+        let clock = Clock { kind: ClockKind::MonoFast as u32, pairs: 2, hz: 0 };
+        let pair = |mono, boot| ClockPair { clock: mono, mono, boot, real: boot, local: 0 };
         // A second of sleep between the pairs.
         let c = Calibration::new(Some(&clock), &[pair(100, 100), pair(200, 1200)]);
         assert_eq!(c.mono(150), 150);
@@ -311,24 +286,10 @@ mod tests {
 
     #[test]
     fn a_clock_that_follows_another_has_its_own_rate() {
-        let pair = |clock, ns| ClockPair {
-            clock,
-            mono: ns,
-            boot: ns,
-            real: ns,
-            local: 0,
-        };
-        let pairs = [
-            pair(0, 0),
-            pair(6_000, 2_000),
-            pair(1 << 36, 2_010),
-            pair((1 << 36) + 500, 2_510),
-        ];
-        let clock = Clock {
-            kind: ClockKind::Mixed as u32,
-            pairs: 4,
-            hz: 1_000_000_000,
-        };
+        let pair = |clock, ns| ClockPair { clock, mono: ns, boot: ns, real: ns, local: 0 };
+        let pairs =
+            [pair(0, 0), pair(6_000, 2_000), pair(1 << 36, 2_010), pair((1 << 36) + 500, 2_510)];
+        let clock = Clock { kind: ClockKind::Mixed as u32, pairs: 4, hz: 1_000_000_000 };
         let c = Calibration::new(Some(&clock), &pairs);
         assert_eq!((c.boot(3_000), c.boot((1 << 36) + 100)), (1_000, 2_110));
         assert_eq!(c.boot((1 << 36) + 1_000_000), 2_010 + 1_000_000);
@@ -337,10 +298,7 @@ mod tests {
     #[test]
     fn what_comes_just_after_a_break_goes_by_the_nominal_rate() {
         // The last pair is off by a tick.
-        let c = counter(&[
-            (0, 0, 0, 0),
-            (3_000_000_000, 1_000_000_000, 1_000_000_000, 0),
-        ]);
+        let c = counter(&[(0, 0, 0, 0), (3_000_000_000, 1_000_000_000, 1_000_000_000, 0)]);
         assert_eq!(c.boot(6_000_000_000), 2_000_000_000);
         let c = counter(&[(0, 0, 0, 0), (3_000, 1_100, 1_100, 0)]);
         assert_eq!(c.boot(1_500), 550);
@@ -367,10 +325,7 @@ mod tests {
             (9 * ns + 300, 3 * ns + 150, 3 * ns + 150, 0),
             (18 * ns + 300, 6 * ns + 150, 6 * ns + 150, 0),
         ]);
-        assert_eq!(
-            (c.boot(0), c.boot(9 * ns + 150)),
-            (0, 3 * 1_000_000_000 + 75)
-        );
+        assert_eq!((c.boot(0), c.boot(9 * ns + 150)), (0, 3 * 1_000_000_000 + 75));
     }
 
     #[test]
@@ -400,13 +355,7 @@ mod tests {
         // It is 50 ms late, runs 100 ppm faster, and stands in a sleep. The first pair doesn't know
         // it.
         let (s, ms) = (1_000_000_000, 1_000_000);
-        let pair = |clock, boot, local| ClockPair {
-            clock,
-            mono: clock,
-            boot,
-            real: boot,
-            local,
-        };
+        let pair = |clock, boot, local| ClockPair { clock, mono: clock, boot, real: boot, local };
         let sleep = 3600 * s;
         let pairs = [
             pair(0, 0, 0),
@@ -415,11 +364,7 @@ mod tests {
             pair(11 * s + 1, 11 * s + 1 + sleep, 10_951 * ms + 1),
             pair(21 * s + 1, 21 * s + 1 + sleep, 20_952 * ms + 1),
         ];
-        let clock = Clock {
-            kind: ClockKind::MonoFast as u32,
-            pairs: 5,
-            hz: 0,
-        };
+        let clock = Clock { kind: ClockKind::MonoFast as u32, pairs: 5, hz: 0 };
         let c = Calibration::new(Some(&clock), &pairs);
         assert!(c.measures(LogClock::Local));
         let log = c.of_log(LogClock::Local);

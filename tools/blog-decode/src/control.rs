@@ -94,15 +94,8 @@ pub struct Query {
 }
 
 /// Files of a component that can be set.
-const SETTINGS: [&str; 7] = [
-    "enable",
-    "level",
-    "mode",
-    "private",
-    "size_kb",
-    "ring_kb",
-    "warn_share",
-];
+const SETTINGS: [&str; 7] =
+    ["enable", "level", "mode", "private", "size_kb", "ring_kb", "warn_share"];
 
 /// Splits into words at blanks, and into commands at `;` and ends of lines; quotes keep what is in
 /// them together. Comments begin with `#`.
@@ -114,9 +107,7 @@ fn commands(text: &str) -> Result<Vec<Vec<String>>, Error> {
         match (quote, c) {
             (Some(q), c) if c == q => quote = None,
             (Some(_), '\\') => {
-                let c = chars
-                    .next()
-                    .ok_or_else(|| Error::Syntax("a \"\\\" at the end".into()))?;
+                let c = chars.next().ok_or_else(|| Error::Syntax("a \"\\\" at the end".into()))?;
                 word.get_or_insert_with(String::new).push(c);
             }
             (Some(_), c) => word.get_or_insert_with(String::new).push(c),
@@ -148,9 +139,7 @@ fn level(word: &str) -> Result<u8, Error> {
     let named = Level::ALL.into_iter().find(|l| l.name() == word);
     let level = named.or_else(|| word.parse().ok().and_then(Level::from_u8));
     level.map(|l| l as u8).ok_or_else(|| {
-        Error::Syntax(format!(
-            "{word:?} is no level: err, warn, info, debug, trace, or 1 to 5"
-        ))
+        Error::Syntax(format!("{word:?} is no level: err, warn, info, debug, trace, or 1 to 5"))
     })
 }
 
@@ -178,9 +167,7 @@ fn command(words: &[String]) -> Result<Command, Error> {
 fn is_number(key: &str, value: &str) -> Result<(), Error> {
     match value.parse::<u32>() {
         Ok(_) if value.bytes().all(|b| b.is_ascii_digit()) => Ok(()),
-        _ => Err(Error::Syntax(format!(
-            "{key}: {value:?} is no number of KiB"
-        ))),
+        _ => Err(Error::Syntax(format!("{key}: {value:?} is no number of KiB"))),
     }
 }
 
@@ -220,9 +207,7 @@ fn component(name: &str, words: &[String]) -> Result<Command, Error> {
         });
     }
     match settings.is_empty() {
-        true => Err(Error::Syntax(format!(
-            "component {name}: what is to be done with it?"
-        ))),
+        true => Err(Error::Syntax(format!("component {name}: what is to be done with it?"))),
         false => Ok(Command::Component(name.to_owned(), settings)),
     }
 }
@@ -256,9 +241,7 @@ fn query(words: &[String]) -> Result<Query, Error> {
             )));
         }
     }
-    Err(Error::Syntax(
-        "no flags: +p (on), -p (off), =_ (by the component's level)".into(),
-    ))
+    Err(Error::Syntax("no flags: +p (on), -p (off), =_ (by the component's level)".into()))
 }
 
 /// The words of [`Query::add`].
@@ -300,12 +283,9 @@ fn trigger(words: &[String]) -> Result<Trigger, Error> {
     match (off, hang, has_site) {
         (true, false, false) if !all && plain == (true, true) => Ok(Trigger::Off),
         (false, true, false) if plain == (true, true) => Ok(Trigger::Hang(all)),
-        (false, false, true) => Ok(Trigger::Record {
-            all,
-            query: Box::new(query),
-            test,
-            after: after.unwrap_or(0),
-        }),
+        (false, false, true) => {
+            Ok(Trigger::Record { all, query: Box::new(query), test, after: after.unwrap_or(0) })
+        }
         _ => Err(Error::Syntax(
             "a trigger is off, or hang, or a call site and then if or after".into(),
         )),
@@ -331,11 +311,7 @@ fn comparison(words: &mut std::slice::Iter<'_, String>) -> Result<Test, Error> {
         None => digits.parse(),
     };
     let number = number.map_err(|_| Error::Syntax(format!("{word:?} is no number")))?;
-    Ok(Test {
-        argument,
-        compare,
-        value: sign * i128::from(number),
-    })
+    Ok(Test { argument, compare, value: sign * i128::from(number) })
 }
 
 impl Test {
@@ -368,10 +344,7 @@ impl Test {
             _ => -(1i128 << (bits.min(64) - 1))..=(1 << (bits.min(64) - 1)) - 1,
         };
         if !matches!(bits, 8 | 16 | 32 | 64) || !range.contains(&self.value) {
-            return Err(format!(
-                "{} has {bits} bits, and is never {}",
-                self.argument, self.value
-            ));
+            return Err(format!("{} has {bits} bits, and is never {}", self.argument, self.value));
         }
         let (size, compare) = (bits / 8, self.compare);
         Ok(format!("{at}:{sign}{size}:{compare}:{}", self.value))
@@ -541,11 +514,8 @@ pub fn images(text: &str) -> Result<Vec<(Image, Switched)>, Error> {
         for (to, from) in image.name.iter_mut().zip(c[1].bytes()) {
             *to = from;
         }
-        let switched = Switched {
-            name: c[1].to_owned(),
-            on: number(5)?.into(),
-            off: number(6)?.into(),
-        };
+        let switched =
+            Switched { name: c[1].to_owned(), on: number(5)?.into(), off: number(6)?.into() };
         all.push((image, switched));
     }
     Ok(all)
@@ -579,13 +549,7 @@ mod tests {
         assert_eq!(q.class.as_deref(), Some("DRM_UT_KMS"));
         assert!(!q.is_the_kernels());
         assert_eq!(sites("file a.rs:7 -p").lines, Some((7, 7)));
-        assert_eq!(
-            sites("=_"),
-            Query {
-                flags: "=_".into(),
-                ..Query::default()
-            }
-        );
+        assert_eq!(sites("=_"), Query { flags: "=_".into(), ..Query::default() });
         let many = "module a +p; # no\n# no +p\ncomponent 'x y' off level=debug\nmax_kb=64";
         let many = parse(many).unwrap();
         let disk = ("enable", "0".to_owned());

@@ -57,11 +57,7 @@ const FROM: usize = size_of::<i128>();
 impl Counts {
     /// Will count like this, as one of so many.
     pub fn new(how: How, of: usize) -> Self {
-        Self {
-            how,
-            tally: Tally::one_of(of),
-            ..Self::default()
-        }
+        Self { how, tally: Tally::one_of(of), ..Self::default() }
     }
 
     /// Adds what another has counted in the same way.

@@ -224,10 +224,7 @@ impl Missing {
 
     /// Adds what another has counted.
     pub fn append(&mut self, other: &Self) {
-        other
-            .0
-            .iter()
-            .for_each(|(cause, n)| self.add_named(cause, *n));
+        other.0.iter().for_each(|(cause, n)| self.add_named(cause, *n));
     }
 
     /// Takes what another has more of.
@@ -245,11 +242,7 @@ impl Missing {
 
     /// `5 no-page, 3 overwritten`.
     pub fn by_cause(&self) -> String {
-        let causes: Vec<_> = self
-            .0
-            .iter()
-            .map(|(cause, n)| format!("{n} {cause}"))
-            .collect();
+        let causes: Vec<_> = self.0.iter().map(|(cause, n)| format!("{n} {cause}")).collect();
         causes.join(", ")
     }
 }
@@ -335,21 +328,13 @@ impl<'a> Sieve<'a> {
         boot: &Boot,
         show: &mut impl FnMut(&Entry<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let &Event {
-            stream,
-            clock,
-            writer,
-            ..
-        } = event;
+        let &Event { stream, clock, writer, .. } = event;
         if !self.has_all && !self.filter.wants_event(event, boot) {
             return Ok(());
         }
         match event.what {
             // Nobody wanted them.
-            What::Loss {
-                cause: Cause::LeftOut,
-                ..
-            } if !self.filter.with_left_out => Ok(()),
+            What::Loss { cause: Cause::LeftOut, .. } if !self.filter.with_left_out => Ok(()),
             // A loss has no text and no level to be filtered by.
             What::Loss { cause, count, span } => {
                 if cause != Cause::LeftOut {
@@ -364,12 +349,7 @@ impl<'a> Sieve<'a> {
                     is_match: false,
                 })
             }
-            What::Record {
-                site: id,
-                ordinal,
-                version,
-                payload,
-            } => {
+            What::Record { site: id, ordinal, version, payload } => {
                 let found = map.find(id);
                 if !self.has_all && !self.filter.wants_site(id, found.as_ref()) {
                     if self.needs_table && found.as_ref().is_none_or(|f| f.site.is_none()) {
@@ -472,10 +452,7 @@ impl<'a> Sieve<'a> {
             boot: log.boot(),
             clock: line.time,
             writer: &line.writer,
-            content: Content::Line {
-                level: line.level,
-                message: &line.message,
-            },
+            content: Content::Line { level: line.level, message: &line.message },
             is_match,
         })
     }
@@ -623,9 +600,7 @@ fn cut(
     let raw = match found {
         None => Raw::NoImage,
         Some(Found { site: None, .. }) => Raw::NoTable,
-        Some(Found {
-            site: Some(site), ..
-        }) => match &site.template {
+        Some(Found { site: Some(site), .. }) => match &site.template {
             Ok(template) if template.cut(payload, version, slots) => return None,
             // No call with arguments writes such a record.
             Ok(_) if payload.is_empty() => Raw::Withheld,
@@ -649,23 +624,15 @@ fn print(
     // Writing to a Vec doesn't fail.
     let _ = match found {
         None => write!(out, "<site {id} is in no image>"),
-        Some(Found {
-            image,
-            index,
-            site: None,
-            ..
-        }) => {
+        Some(Found { image, index, site: None, .. }) => {
             // Which table that is, the end says once.
             out.extend_from_slice(b"<site ");
             digits::push(out, (*index).into());
             let rest = [" of ", &image.name, ", no side table>"];
-            rest.iter()
-                .for_each(|s| out.extend_from_slice(s.as_bytes()));
+            rest.iter().for_each(|s| out.extend_from_slice(s.as_bytes()));
             Ok(())
         }
-        Some(Found {
-            site: Some(site), ..
-        }) => match &site.template {
+        Some(Found { site: Some(site), .. }) => match &site.template {
             Ok(template) if raw.is_none() => return template.print(payload, slots, out),
             Ok(_) if raw == Some(Raw::Withheld) => write!(out, "<{:?}: withheld>", site.format),
             Ok(_) => write!(out, "<{:?}: payload too short>", site.format),

@@ -93,10 +93,7 @@ impl Field {
 
     /// Whether its values are integers.
     pub fn is_number(self) -> bool {
-        matches!(
-            self,
-            Self::Cpu | Self::Pid | Self::Tgid | Self::Site | Self::Line
-        )
+        matches!(self, Self::Cpu | Self::Pid | Self::Tgid | Self::Site | Self::Line)
     }
 }
 
@@ -273,8 +270,7 @@ fn place<'p>(path: &'p [String], names: &[String]) -> Option<(usize, &'p [String
     }
     let is_it = |name: &str, path: &[String]| {
         let mut steps = path.iter();
-        name.split('.')
-            .all(|part| steps.next().is_some_and(|step| step == part))
+        name.split('.').all(|part| steps.next().is_some_and(|step| step == part))
             && steps.next().is_none()
     };
     (1..=path.len()).rev().find_map(|n| {
@@ -405,10 +401,7 @@ fn classes_of<'a>(ty: &'a Type, path: &[String], all: &mut Vec<Class<'a>>) {
 /// Whether an argument is, at each call site that has it, an integer of at most 64 bits, which
 /// prints as such.
 pub fn is_integer(path: &[String], sites: &[&Site]) -> bool {
-    let mut types = sites
-        .iter()
-        .filter_map(|site| argument_type(path, site))
-        .peekable();
+    let mut types = sites.iter().filter_map(|site| argument_type(path, site)).peekable();
     let is_plain = |ty: &Type| matches!(ty.kind, Kind::Uint | Kind::Int) && ty.fixed <= 8;
     types.peek().is_some() && types.all(|(ty, rest)| rest.is_empty() && is_plain(ty))
 }

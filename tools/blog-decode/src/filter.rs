@@ -100,9 +100,7 @@ impl SitePattern {
             None => (s, (0, u32::MAX)),
         };
         match file.trim_start_matches("./") {
-            "" => Err(Error::Syntax(
-                "not a site id, FILE, FILE:LINE or FILE:FIRST-LAST".into(),
-            )),
+            "" => Err(Error::Syntax("not a site id, FILE, FILE:LINE or FILE:FIRST-LAST".into())),
             file => Ok(Self::File(file.to_owned(), lines)),
         }
     }
@@ -110,9 +108,7 @@ impl SitePattern {
     fn matches(&self, id: u32, found: Option<&Found<'_>>) -> bool {
         match self {
             Self::Id(n) => *n == id,
-            Self::File(..) => found
-                .and_then(|f| f.site)
-                .is_some_and(|s| self.matches_site(s)),
+            Self::File(..) => found.and_then(|f| f.site).is_some_and(|s| self.matches_site(s)),
         }
     }
 
@@ -151,9 +147,7 @@ pub fn parse_range(s: &str) -> Result<(u32, u32), Error> {
     let (first, last) = s.split_once('-').unwrap_or((s, s));
     match (first.parse(), last.parse()) {
         (Ok(first), Ok(last)) if first <= last => Ok((first, last)),
-        _ => Err(Error::Syntax(format!(
-            "{s:?} is neither a number nor FIRST-LAST"
-        ))),
+        _ => Err(Error::Syntax(format!("{s:?} is neither a number nor FIRST-LAST"))),
     }
 }
 
@@ -250,9 +244,7 @@ impl Filter {
     }
 
     fn wants_boot(&self, boot: &Boot) -> bool {
-        self.boots
-            .as_ref()
-            .is_none_or(|all| all.binary_search(&boot.index).is_ok())
+        self.boots.as_ref().is_none_or(|all| all.binary_search(&boot.index).is_ok())
     }
 
     fn wants_writer(&self, event: &Event<'_>) -> bool {
@@ -296,9 +288,7 @@ impl Filter {
         let Writer { cpu, task, .. } = line.writer;
         self.wants_boot(boot)
             && self.wants_time(line.time, boot)
-            && line
-                .level
-                .is_none_or(|level| self.level.is_none_or(|max| level <= max))
+            && line.level.is_none_or(|level| self.level.is_none_or(|max| level <= max))
             && task.is_none_or(|t| self.wants_pid(&t) && self.wants_comm(&t))
             && cpu.is_none_or(|n| self.wants_cpu(n))
     }
@@ -364,12 +354,7 @@ impl Filter {
     /// Whether it takes a record's side table to know whether it is wanted.
     pub fn needs_table(&self) -> bool {
         let is_place = |site: &SitePattern| matches!(site, SitePattern::File(..));
-        let of_expr = || {
-            self.expr
-                .iter()
-                .flat_map(Expr::fields)
-                .any(Selector::needs_table)
-        };
+        let of_expr = || self.expr.iter().flat_map(Expr::fields).any(Selector::needs_table);
         self.grep.is_some() || self.sites.iter().any(is_place) || of_expr()
     }
 
@@ -420,11 +405,7 @@ mod tests {
             ("", "*", true),
             ("", "", true),
         ] {
-            assert_eq!(
-                matches_glob(name.as_bytes(), pattern),
-                matches,
-                "{name} {pattern}"
-            );
+            assert_eq!(matches_glob(name.as_bytes(), pattern), matches, "{name} {pattern}");
         }
     }
 

@@ -176,10 +176,7 @@ impl Log {
         file: usize,
         boot: &Boot,
     ) -> io::Result<Self> {
-        let mut told = Told {
-            name: kind.name().to_owned(),
-            ..Told::default()
-        };
+        let mut told = Told { name: kind.name().to_owned(), ..Told::default() };
         let mut text = Text::new(unpack::reader(input)?, &mut told)?;
         told.kind = kind::of(text.input.buffer());
         told.is_empty = text.input.buffer().is_empty() && told.lost.is_none();
@@ -246,12 +243,7 @@ impl Log {
 
     /// What is known of its order before the first line is shown, and is no problem.
     pub fn note(&self) -> Option<String> {
-        let Told {
-            name,
-            back,
-            first_back,
-            ..
-        } = &self.told;
+        let Told { name, back, first_back, .. } = &self.told;
         (self.kind == Kind::Dmesg && *back > 0).then(|| {
             format!(
                 "{name}: lines that are earlier than one above them ({back}; line {first_back} is the \
@@ -279,9 +271,7 @@ impl Log {
                 true => "are left out",
                 false => "come first, with the time since their own boot",
             };
-            all.push(format!(
-                "{n} lines are of other boots than the snapshot ({why}): they {how}"
-            ));
+            all.push(format!("{n} lines are of other boots than the snapshot ({why}): they {how}"));
         }
         if !told.machines.is_empty() {
             let n: u64 = told.machines.values().sum();
@@ -298,9 +288,7 @@ impl Log {
         }
         if told.torn > 0 {
             let n = told.torn;
-            all.push(format!(
-                "{n} lines lack pieces, which netconsole sent one by one"
-            ));
+            all.push(format!("{n} lines lack pieces, which netconsole sent one by one"));
         }
         if told.far_back > 0 {
             let n = told.far_back;
@@ -318,9 +306,7 @@ impl Log {
         }
         if told.headings > 0 {
             let n = told.headings;
-            all.push(format!(
-                "{n} lines before the first with a time are left out"
-            ));
+            all.push(format!("{n} lines before the first with a time are left out"));
         }
         if told.beyond > 0 {
             let n = told.beyond;
@@ -429,11 +415,7 @@ impl Text {
     fn next(&mut self, told: &mut Told) -> Option<Line> {
         if let Some(first) = &self.first {
             return match self.headings.pop() {
-                Some(message) => Some(Line {
-                    time: first.time,
-                    message,
-                    ..Line::default()
-                }),
+                Some(message) => Some(Line { time: first.time, message, ..Line::default() }),
                 None => self.first.take(),
             };
         }
@@ -450,10 +432,7 @@ impl Text {
                         }
                     }
                     self.latest = self.latest.max(line.time);
-                    self.last = Line {
-                        message: Vec::new(),
-                        ..line.clone()
-                    };
+                    self.last = Line { message: Vec::new(), ..line.clone() };
                     if std::mem::take(&mut self.at_start) && !self.headings.is_empty() {
                         self.headings.reverse();
                         self.first = Some(line);
@@ -575,11 +554,7 @@ fn is_other_machine(host: &[u8], boot: &Boot) -> bool {
 
 impl Sorted {
     fn read(mut text: Text, max: u64, of: &Boot, told: &mut Told) -> io::Result<Self> {
-        let mut this = Self {
-            bytes: Vec::new(),
-            places: Vec::new().into_iter(),
-            ours: Vec::new(),
-        };
+        let mut this = Self { bytes: Vec::new(), places: Vec::new().into_iter(), ours: Vec::new() };
         let mut lines = transport::Lines::default();
         let mut places = Vec::<Place>::new();
         let mut boots = vec![Segment::default()];
@@ -694,12 +669,7 @@ impl Sorted {
                 }
             };
             this.bytes.extend_from_slice(&line.text);
-            places.push(Place {
-                boot: boots.len() as u32 - 1,
-                time,
-                line: stored,
-                of: with_time,
-            });
+            places.push(Place { boot: boots.len() as u32 - 1, time, line: stored, of: with_time });
         }
         told.torn = lines.torn;
         if told.timed == 0 {
@@ -708,9 +678,7 @@ impl Sorted {
         // Those after the last time begin none.
         let last = boots.iter().rposition(|boot| boot.has_lines).unwrap_or(0);
         boots.truncate(last + 1);
-        places
-            .iter_mut()
-            .for_each(|place| place.boot = place.boot.min(last as u32));
+        places.iter_mut().for_each(|place| place.boot = place.boot.min(last as u32));
         let is_named = |boot: &Segment| boot.is_of(of) == Some(true);
         let chosen = boots.iter().rposition(|boot| boot.fits(of));
         let is_ours = |(number, boot): (usize, &Segment)| match boots.iter().any(is_named) {
@@ -738,14 +706,12 @@ impl Sorted {
         let logged = (bytes(of.at, of.end), of.priority, of.is_syslog);
         let line = match dmesg(logged) {
             Parsed::Line(line) | Parsed::Within(line) if place.of == place.line => line,
-            Parsed::Line(line) | Parsed::Within(line) => Line {
-                message: bytes(start, end).to_vec(),
-                ..line
-            },
-            Parsed::More(_) | Parsed::Beyond(_) | Parsed::Comment => Line {
-                message: bytes(start, end).to_vec(),
-                ..Line::default()
-            },
+            Parsed::Line(line) | Parsed::Within(line) => {
+                Line { message: bytes(start, end).to_vec(), ..line }
+            }
+            Parsed::More(_) | Parsed::Beyond(_) | Parsed::Comment => {
+                Line { message: bytes(start, end).to_vec(), ..Line::default() }
+            }
         };
         Some((line, !self.ours[place.boot as usize]))
     }
@@ -766,8 +732,7 @@ fn is_end(message: &[u8]) -> bool {
         b"Starting new kernel",
         b"Rebooting in ",
     ];
-    ends.iter()
-        .any(|end| message.windows(end.len()).any(|text| text == *end))
+    ends.iter().any(|end| message.windows(end.len()).any(|text| text == *end))
 }
 
 /// Whether it is a line of journalctl between two boots; and the id of the one that begins.
@@ -870,9 +835,7 @@ fn dmesg((raw, priority, is_syslog): (&[u8], Option<u8>, bool)) -> Parsed<'_> {
         let is_letter = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         let is_word = facility.trim_ascii().iter().all(is_letter);
         if let Some((name, after)) = split(after, b':').filter(|_| is_word) {
-            let found = transport::LEVELS
-                .iter()
-                .position(|n| *n == name.trim_ascii());
+            let found = transport::LEVELS.iter().position(|n| *n == name.trim_ascii());
             if let Some(number) = found {
                 (rest, priority) = (after.trim_ascii_start(), Some(number as u8));
             }
@@ -880,12 +843,7 @@ fn dmesg((raw, priority, is_syslog): (&[u8], Option<u8>, bool)) -> Parsed<'_> {
     }
     let line = |text: &[u8]| {
         let message = text.strip_prefix(b" ").unwrap_or(text).to_vec();
-        move |time| Line {
-            time,
-            level: priority.map(level),
-            writer: Writer::default(),
-            message,
-        }
+        move |time| Line { time, level: priority.map(level), writer: Writer::default(), message }
     };
     // Text that is quoted in a report is indented.
     if let Some((time, text)) = bracketed(rest.trim_ascii_start()) {
@@ -918,10 +876,7 @@ fn in_console(text: &[u8]) -> Option<u64> {
         let (time, _) = split(rest, b']')?;
         let (_, micros) = split(time, b'.')?;
         let is_time = time.len() >= LEAST && micros.len() == 6;
-        is_time
-            .then(|| seconds(time.trim_ascii_start()))
-            .flatten()
-            .flatten()
+        is_time.then(|| seconds(time.trim_ascii_start())).flatten().flatten()
     })
 }
 
@@ -955,11 +910,7 @@ fn task_line(raw: &[u8]) -> Option<Parsed<'_>> {
         Some(Parsed::at(time, raw, |time| Line {
             time,
             level: None,
-            writer: Writer {
-                context: None,
-                cpu: u32::try_from(cpu).ok(),
-                task: Some(task),
-            },
+            writer: Writer { context: None, cpu: u32::try_from(cpu).ok(), task: Some(task) },
             message: message.to_vec(),
         }))
     })
@@ -1125,10 +1076,7 @@ mod tests {
             let mut log = log(kind, text);
             lines(&mut log);
             let problems = log.problems();
-            assert!(
-                problems.len() == 1 && problems[0].contains(what),
-                "{problems:?}"
-            );
+            assert!(problems.len() == 1 && problems[0].contains(what), "{problems:?}");
         }
     }
 
@@ -1230,12 +1178,7 @@ mod tests {
                 first(Some(3), "kworker/0:1-H 12 12", " => schedule"),
                 first(None, "", "CPU:1 [LOST 12 EVENTS]"),
                 first(None, "", " 3)   0.123 us    |  schedule();"),
-                (
-                    13_000_000_001,
-                    Some(1),
-                    "fio 99 98".into(),
-                    "block_rq_issue: [x]".into()
-                ),
+                (13_000_000_001, Some(1), "fio 99 98".into(), "block_rq_issue: [x]".into()),
             ]
         );
         assert!(log.problems().is_empty());
@@ -1261,10 +1204,7 @@ mod tests {
                 let task = line.writer.task.unwrap();
                 assert_eq!(crate::snapshot::text(&task.comm), name);
                 assert_eq!((task.pid, line.writer.cpu), (pid, Some(1)));
-                assert_eq!(
-                    (line.time, &line.message[..]),
-                    (5_000_000_500, &b"x: [7]"[..])
-                );
+                assert_eq!((line.time, &line.message[..]), (5_000_000_500, &b"x: [7]"[..]));
             }
         }
     }
@@ -1279,10 +1219,7 @@ mod tests {
         assert_eq!(times, [5_000_000_001, 4_000_000_001, 6_000_000_001]);
         let problems = log.problems();
         assert!(problems[0].contains("1 lines are earlier"), "{problems:?}");
-        assert!(
-            problems[0].contains("(line 2 is the first)"),
-            "{problems:?}"
-        );
+        assert!(problems[0].contains("(line 2 is the first)"), "{problems:?}");
     }
 
     #[test]
@@ -1291,10 +1228,9 @@ mod tests {
             let without = log(kind, "[Sat Nov 21 10:13:09 2026] dmesg -T\n");
             assert!(without.line().is_none());
             assert!(without.problems()[0].contains("no line has a time"));
-            for (text, what) in [
-                ("BLOGSNAP and so on\n", "this is a snapshot"),
-                ("", "the file is empty"),
-            ] {
+            for (text, what) in
+                [("BLOGSNAP and so on\n", "this is a snapshot"), ("", "the file is empty")]
+            {
                 assert!(log(kind, text).problems()[0].contains(what));
             }
         }

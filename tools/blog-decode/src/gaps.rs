@@ -61,13 +61,7 @@ pub struct Gaps {
 impl Gaps {
     /// Will find the `most` largest ones that are `least` ns long.
     pub fn new(most: usize, least: i128) -> Self {
-        Self {
-            most,
-            least,
-            threads: HashMap::new(),
-            largest: BinaryHeap::new(),
-            seen: 0,
-        }
+        Self { most, least, threads: HashMap::new(), largest: BinaryHeap::new(), seen: 0 }
     }
 
     /// Is shown an entry.
@@ -92,11 +86,7 @@ impl Gaps {
         let since = last.filter(|last| !last.thread.is_over(&thread, entry.clock));
         let since = since.and_then(|last| Some((last.number, last.time?)));
         let (before, length) = since.map_or((0, 0), |(number, then)| (number, now - then));
-        let this = Last {
-            time: Some(now),
-            thread,
-            number: self.seen,
-        };
+        let this = Last { time: Some(now), thread, number: self.seen };
         self.threads.insert((boot, task.pid), this);
         let is_large = self.largest.len() < self.most
             || self.largest.peek().is_some_and(|g| g.0.length < length);

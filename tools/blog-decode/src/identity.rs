@@ -64,12 +64,7 @@ pub(crate) fn tell_apart(files: &mut [Snapshot]) -> Vec<String> {
         // Whatever order they were given in: which machine is the second one is in its records.
         of.sort_by_cached_key(|&i| {
             let file = &files[i];
-            (
-                file.taken(),
-                file.last_pair().map(|p| p.real),
-                file.host.clone(),
-                i,
-            )
+            (file.taken(), file.last_pair().map(|p| p.real), file.host.clone(), i)
         });
         of_one_id(files, &of, &mut notes);
     }
@@ -100,12 +95,7 @@ struct Fork {
 
 impl Fork {
     fn new(at: At) -> Self {
-        Self {
-            at,
-            logs: HashMap::new(),
-            others: Vec::new(),
-            count: 0,
-        }
+        Self { at, logs: HashMap::new(), others: Vec::new(), count: 0 }
     }
 
     /// The logs that a file may be of. The others have another record at a time before which they
@@ -126,10 +116,7 @@ impl Fork {
         self.count = logs.len();
         // The first file of the first log is the earliest of all.
         let read = logs.first().and_then(|log| files[log.files[0]].taken());
-        match self
-            .find(files, tables, i)
-            .filter(|(clock, _)| Some(*clock) < read)
-        {
+        match self.find(files, tables, i).filter(|(clock, _)| Some(*clock) < read) {
             Some(record) => {
                 let same = self.logs.get(&record).into_iter().flatten();
                 let mut all: Vec<_> = same.chain(&self.others).copied().collect();
@@ -151,9 +138,8 @@ impl Fork {
         }
         let has = |page: &PageRef| page.first <= ordinal && ordinal < end_of(page);
         let runs = &file.rings[*n as usize].runs;
-        let run = runs
-            .iter()
-            .find(|run| run.first.first <= ordinal && ordinal < end_of(&run.last))?;
+        let run =
+            runs.iter().find(|run| run.first.first <= ordinal && ordinal < end_of(&run.last))?;
         let mut steps = run.steps();
         let page = std::iter::from_fn(|| steps.next(run, file, None)).find(has)?;
         let records = records(file, &[page]);
@@ -332,10 +318,7 @@ fn compare(
     }
     let of = |file: usize, entries: &[(u32, u32, u32)]| -> Vec<Arc<RingPages>> {
         let rings = entries.iter().map(|e| &files[file].rings[e.2 as usize]);
-        rings
-            .filter(|ring| !ring.runs.is_empty())
-            .cloned()
-            .collect()
+        rings.filter(|ring| !ring.runs.is_empty()).cloned().collect()
     };
     for own in table.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let id = (own[0].0, own[0].1);
@@ -385,11 +368,7 @@ fn runs(of: &[Arc<RingPages>]) -> impl Iterator<Item = &Run> {
 
 /// How a later file's ring relates to an earlier one's.
 fn relation(old: Of<'_>, new: Of<'_>) -> Relation {
-    let first = |of: Of<'_>| {
-        runs(of.1)
-            .map(|r| r.first)
-            .min_by_key(|p| (seq(p), p.first))
-    };
+    let first = |of: Of<'_>| runs(of.1).map(|r| r.first).min_by_key(|p| (seq(p), p.first));
     let last = |of: Of<'_>| runs(of.1).map(|r| r.last).max_by_key(|p| (seq(p), p.first));
     let (Some(a0), Some(a1), Some(b0), Some(b1)) = (first(old), last(old), first(new), last(new))
     else {
@@ -476,14 +455,7 @@ fn records(file: &Snapshot, pages: &[PageRef]) -> Vec<Known> {
         }
         let mut walk = Walk::new(&page.info(), bytes.len(), file.version);
         while let Some(item) = walk.next(&bytes) {
-            if let Item::Record {
-                clock,
-                site,
-                ordinal,
-                at,
-                len,
-            } = item
-            {
+            if let Item::Record { clock, site, ordinal, at, len } = item {
                 all.push(Known {
                     ordinal,
                     clock,

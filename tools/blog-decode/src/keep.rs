@@ -176,14 +176,8 @@ fn sum(needs: &[Need]) -> Advice {
     let pages = pages.saturating_add(pages.div_ceil(SPARE - 1));
     let rings = (needs.len() as u64).div_ceil(RINGS);
     Advice {
-        size_kb: pages
-            .saturating_add(rings)
-            .saturating_mul(PAGE / 1024)
-            .max(LEAST_KB),
-        ring_kb: most
-            .div_ceil(PAGE)
-            .saturating_mul(PAGE / 1024)
-            .max(LEAST_RING_KB),
+        size_kb: pages.saturating_add(rings).saturating_mul(PAGE / 1024).max(LEAST_KB),
+        ring_kb: most.div_ceil(PAGE).saturating_mul(PAGE / 1024).max(LEAST_RING_KB),
     }
 }
 
@@ -209,22 +203,10 @@ mod tests {
         let slow = need(page(2), page(700));
         let new = need(CHUNK, CHUNK);
         let of = |needs: &[Need]| sum(needs);
-        assert_eq!(
-            of(&[]),
-            Advice {
-                size_kb: 16,
-                ring_kb: 8
-            }
-        );
+        assert_eq!(of(&[]), Advice { size_kb: 16, ring_kb: 8 });
         // 100 pages, one that the others may share, one in eight spare, one for the ring.
         let pages = |n: u64, rings: u64| (n + n.div_ceil(7) + rings) * 4;
-        assert_eq!(
-            of(&[busy]),
-            Advice {
-                size_kb: pages(101, 1),
-                ring_kb: 400
-            }
-        );
+        assert_eq!(of(&[busy]), Advice { size_kb: pages(101, 1), ring_kb: 400 });
         assert_eq!(of(&[busy, slow]).size_kb, pages(201, 1));
         assert_eq!(of(&[busy, slow, new]).size_kb, pages(202, 1));
         assert_eq!(of(&[new; 160]).size_kb, pages(11, 11));
@@ -235,21 +217,12 @@ mod tests {
         let mut s = Stretch::default();
         s.record(5, Some(20));
         s.record(6, None);
-        assert_eq!(
-            (s.first, s.bytes, s.is_cut, s.is_lost),
-            (Some(5), 20, false, false)
-        );
+        assert_eq!((s.first, s.bytes, s.is_cut, s.is_lost), (Some(5), 20, false, false));
         s.loss();
         // Nothing came after it.
-        assert_eq!(
-            (s.first, s.bytes, s.is_cut, s.is_lost),
-            (Some(5), 20, true, true)
-        );
+        assert_eq!((s.first, s.bytes, s.is_cut, s.is_lost), (Some(5), 20, true, true));
         s.record(9, Some(30));
         s.record(10, Some(12));
-        assert_eq!(
-            (s.first, s.bytes, s.is_cut, s.is_lost),
-            (Some(9), 42, true, false)
-        );
+        assert_eq!((s.first, s.bytes, s.is_cut, s.is_lost), (Some(9), 42, true, false));
     }
 }

@@ -337,9 +337,8 @@ impl<'w> Live<'w> {
     fn page(&mut self, i: usize, id: (u32, u32), run: Run) {
         let page = &run.first;
         let seq = seq(page);
-        let begins = self.feeds[i]
-            .last
-            .is_some_and(|(ring, last)| id < ring || id == ring && seq == last);
+        let begins =
+            self.feeds[i].last.is_some_and(|(ring, last)| id < ring || id == ring && seq == last);
         if begins {
             self.end_pass(i);
         }

@@ -87,12 +87,7 @@ impl<'a> Text<'a> {
                 Some((format, arguments))
             }
         };
-        Ok(Self {
-            place,
-            kind,
-            symbol,
-            message,
-        })
+        Ok(Self { place, kind, symbol, message })
     }
 }
 
@@ -143,9 +138,7 @@ impl Fetch<'_> {
 
     /// Goes on to a member, which is in a struct, or in what a pointer leads to.
     fn member(&mut self, name: &str, follows: bool) -> Result<(), String> {
-        let (btf, id) = self
-            .ty
-            .ok_or("its type isn't known, so it has no members")?;
+        let (btf, id) = self.ty.ok_or("its type isn't known, so it has no members")?;
         let of = match (btf.ty(id), follows) {
             (Type::Pointer(of), true) => of,
             (Type::Struct(_), false) if !self.offsets.is_empty() => id,
@@ -173,11 +166,7 @@ impl Fetch<'_> {
     fn value(&mut self, c: &Conversion, size: usize) -> Result<Value, String> {
         let is_string = matches!(c.what, What::Str);
         let Some((btf, id)) = self.ty else {
-            return Ok(if is_string {
-                Value::String
-            } else {
-                Value::Number(size)
-            });
+            return Ok(if is_string { Value::String } else { Value::Number(size) });
         };
         let is_byte = |id| btf.ty(id) == Type::Number(1);
         match btf.ty(id) {
@@ -194,10 +183,7 @@ impl Fetch<'_> {
             Type::Array(of, _) if is_string && is_byte(of) && !self.offsets.is_empty() => {
                 Ok(Value::String)
             }
-            _ => Err(format!(
-                "it is {}, which this conversion doesn't print",
-                self.type_name()
-            )),
+            _ => Err(format!("it is {}, which this conversion doesn't print", self.type_name())),
         }
     }
 
@@ -250,15 +236,8 @@ fn fetch<'b>(
             (format!("$arg{}", at + 1), typed(arguments[at].1))
         }
     };
-    if let Some(n) = base
-        .strip_prefix("$arg")
-        .and_then(|n| n.parse::<usize>().ok())
-    {
-        let most = if kind == Kind::Tracepoint {
-            WORDS
-        } else {
-            REGISTERS
-        };
+    if let Some(n) = base.strip_prefix("$arg").and_then(|n| n.parse::<usize>().ok()) {
+        let most = if kind == Kind::Tracepoint { WORDS } else { REGISTERS };
         if !(1..=most).contains(&n) {
             return Err(format!("only arguments 1 to {most} can be had"));
         }
@@ -269,11 +248,7 @@ fn fetch<'b>(
             return Err("an argument of more than 8 bytes comes before it, or is it".into());
         }
     }
-    let mut new = Fetch {
-        base,
-        offsets: Vec::new(),
-        ty,
-    };
+    let mut new = Fetch { base, offsets: Vec::new(), ty };
     while !rest.is_empty() {
         let (follows, after) = match (rest.strip_prefix("->"), rest.strip_prefix('.')) {
             (Some(after), _) => (true, after),
@@ -324,11 +299,7 @@ fn everything(text: &Text<'_>, function: Option<&(&Btf, Function)>) -> (String, 
         }
         return (format, arguments);
     }
-    let most = if text.kind == Kind::Tracepoint {
-        WORDS
-    } else {
-        REGISTERS
-    };
+    let most = if text.kind == Kind::Tracepoint { WORDS } else { REGISTERS };
     for (i, (name, ty)) in function.arguments.iter().take(most).enumerate() {
         let Some(c) = conversion(*ty) else { break };
         format += &format!(" {name}={c}");
@@ -367,10 +338,9 @@ pub fn compile(
     });
     let function = function.as_ref();
     let (format, written) = match &text.message {
-        Some((format, written)) => (
-            format.clone(),
-            written.iter().map(|name| (*name).to_owned()).collect(),
-        ),
+        Some((format, written)) => {
+            (format.clone(), written.iter().map(|name| (*name).to_owned()).collect())
+        }
         None => everything(text, function),
     };
     let mut site = Site {
@@ -382,10 +352,7 @@ pub fn compile(
         format,
         file: text.place.to_owned(),
         is_c: true,
-        place: Where {
-            function: text.symbol.to_owned(),
-            class: String::new(),
-        },
+        place: Where { function: text.symbol.to_owned(), class: String::new() },
         ..Site::default()
     };
     let mut line = String::new();
@@ -397,9 +364,8 @@ pub fn compile(
         if c.width == Count::Argument || c.precision == Count::Argument {
             return Err("a probe's format has no *".into());
         }
-        let name = names
-            .next()
-            .ok_or("the format has more conversions than there are arguments")?;
+        let name =
+            names.next().ok_or("the format has more conversions than there are arguments")?;
         let at = |e: String| format!("{name}: {e}");
         let mut fetch = fetch(&name, text.kind, function).map_err(at)?;
         let size = match &c.what {
@@ -480,19 +446,13 @@ mod tests {
             (r#"f:do_read "%s" file->inode->name"#, "$arg1+8+4:s"),
             (r#"f:do_read "%lu" file->inode->bytes"#, "$arg1+8+24:8"),
             (r#"f:do_read "%s" file->inode->label"#, "$arg1+8+32+0:s"),
-            (
-                r#"f:do_read "%s %p" label file->inode"#,
-                "$arg3:s $arg1+8:8",
-            ),
+            (r#"f:do_read "%s %p" label file->inode"#, "$arg3:s $arg1+8:8"),
             (r#"f:do_read "%s %p" $arg4 $arg1"#, "$arg4:s $arg1:8"),
             (r#"f:do_read+4 "%u %lx" $arg2 $arg1"#, "$arg2:4 $arg1:8"),
             (r#"f:do_read%return "%ld" $retval"#, "$retval:8"),
             (r#"t:read "%d" ino->i_ino"#, "$arg2+0:4"),
             (r#"t:old "%d %p" $arg1->i_ino $arg1"#, "$arg1+0:4 $arg1:8"),
-            (
-                r#"f:unknown "%u %llu %s" $arg1 $arg2 $arg3"#,
-                "$arg1:4 $arg2:8 $arg3:s",
-            ),
+            (r#"f:unknown "%u %llu %s" $arg1 $arg2 $arg3"#, "$arg1:4 $arg2:8 $arg3:s"),
             (r#"f:do_read "a \"quote\"""#, ""),
             ("f:do_read", "$arg1:8 $arg2:4 $arg3:s $arg4:8"),
             ("f:do_read%return", "$retval:8"),

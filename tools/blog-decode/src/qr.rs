@@ -53,11 +53,7 @@ mod tests {
 
     #[test]
     fn the_log_comes_back() {
-        for text in [
-            "",
-            "x",
-            "Kernel panic - not syncing: a line, and another one\n",
-        ] {
+        for text in ["", "x", "Kernel panic - not syncing: a line, and another one\n"] {
             let found = log(format!("{}\n", url(text.as_bytes())).as_bytes());
             assert_eq!(found.unwrap_or_default(), text.as_bytes());
         }

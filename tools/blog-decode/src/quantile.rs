@@ -39,11 +39,7 @@ impl Quantiles {
 
     /// Adds a value that is there `n` times.
     pub fn add_many(&mut self, value: u64, n: u64) {
-        self.min = if self.count == 0 {
-            value
-        } else {
-            self.min.min(value)
-        };
+        self.min = if self.count == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.count += n;
         self.sum += u128::from(value) * u128::from(n);
@@ -78,9 +74,7 @@ impl Quantiles {
             seen += u128::from(**n);
             seen >= wanted
         });
-        enough.map_or(self.max, |(part, _)| {
-            largest(*part).clamp(self.min, self.max)
-        })
+        enough.map_or(self.max, |(part, _)| largest(*part).clamp(self.min, self.max))
     }
 
     /// How many values there are from a power of two up to the next one, from the first one that
@@ -107,15 +101,9 @@ mod tests {
     #[test]
     fn parts_are_in_a_row_and_as_wide_as_promised() {
         let mut last = None;
-        for value in (0..100_000)
-            .chain((17..64).map(|n| (1 << n) + 5))
-            .chain([u64::MAX])
-        {
+        for value in (0..100_000).chain((17..64).map(|n| (1 << n) + 5)).chain([u64::MAX]) {
             let (part, largest) = (part(value), largest(part(value)));
-            assert!(
-                largest >= value && largest - value <= value / 128,
-                "{value}: {largest}"
-            );
+            assert!(largest >= value && largest - value <= value / 128, "{value}: {largest}");
             assert!(last <= Some(part), "{value}");
             last = Some(part);
         }
@@ -135,16 +123,10 @@ mod tests {
         let mut q = Quantiles::default();
         assert_eq!((q.of_1000(500), q.mean(), q.octaves()), (0, 0, vec![]));
         (1..=1000).rev().for_each(|n| q.add(n));
-        assert_eq!(
-            (q.count(), q.min(), q.max(), q.mean()),
-            (1000, 1, 1000, 500)
-        );
+        assert_eq!((q.count(), q.min(), q.max(), q.mean()), (1000, 1, 1000, 500));
         for (share, exact) in [(1, 1), (100, 100), (500, 500), (990, 990), (1000, 1000)] {
             let found = q.of_1000(share);
-            assert!(
-                found >= exact && found - exact <= exact / 128,
-                "{share}: {found}"
-            );
+            assert!(found >= exact && found - exact <= exact / 128, "{share}: {found}");
         }
         let octaves = q.octaves();
         assert_eq!(octaves[..3], [(1, 1), (2, 2), (4, 4)]);

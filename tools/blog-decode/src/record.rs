@@ -38,10 +38,9 @@ impl Version {
         match n {
             1 => Ok(Self::One),
             WIRE_VERSION => Ok(Self::Two),
-            _ => Err(Error::Version(format!(
-                "version {n}, but this program reads {}",
-                Self::READS
-            ))),
+            _ => {
+                Err(Error::Version(format!("version {n}, but this program reads {}", Self::READS)))
+            }
         }
     }
 
@@ -56,10 +55,7 @@ impl Version {
     /// Site id and payload length of a header.
     pub fn header(self, header: Header) -> (u32, usize) {
         match self {
-            Self::One => (
-                (header.0 >> 8) as u32 & 0xf_ffff,
-                (header.0 & 0xff) as usize * 4,
-            ),
+            Self::One => ((header.0 >> 8) as u32 & 0xf_ffff, (header.0 & 0xff) as usize * 4),
             Self::Two => (header.site(), header.payload()),
         }
     }
@@ -201,13 +197,7 @@ impl Walk {
                 let ordinal = self.ordinal;
                 self.ordinal = ordinal.wrapping_add(1);
                 self.seen += 1;
-                return Some(Item::Record {
-                    clock,
-                    site,
-                    ordinal,
-                    at,
-                    len,
-                });
+                return Some(Item::Record { clock, site, ordinal, at, len });
             }
             if let Some(item) = self.control(clock, &page[at..at + len]) {
                 if let Item::Left(count) = item {
@@ -226,19 +216,9 @@ impl Walk {
                 self.base = clock;
                 None
             }
-            ControlRecord::Lost { cause, count } => Some(Item::Lost {
-                clock,
-                cause,
-                count,
-            }),
+            ControlRecord::Lost { cause, count } => Some(Item::Lost { clock, cause, count }),
             ControlRecord::Left(count) => Some(Item::Left(count)),
-            ControlRecord::Task {
-                context,
-                cpu,
-                pid,
-                tgid,
-                comm,
-            } => Some(Item::Writer(Writer {
+            ControlRecord::Task { context, cpu, pid, tgid, comm } => Some(Item::Writer(Writer {
                 context: Context::from_u8(context),
                 cpu: Some(cpu.into()),
                 task: (pid >= 0).then_some(Task { pid, tgid, comm }),

@@ -43,16 +43,10 @@ const DEBUG: &str = "/usr/lib/debug";
 const DEBUGINFOD: &str = "DEBUGINFOD_URLS";
 const FIND: &str = "debuginfod-find";
 /// What is asked for: a module's table alone, which is small, and then whole files.
-const KINDS: [(&str, &[&str]); 3] = [
-    ("section", &[image::TABLE_SECTION]),
-    ("executable", &[]),
-    ("debuginfo", &[]),
-];
+const KINDS: [(&str, &[&str]); 3] =
+    [("section", &[image::TABLE_SECTION]), ("executable", &[]), ("debuginfo", &[])];
 /// Limits of a download, unless the user has set others: seconds, and how often it is tried again.
-const LIMITS: [(&str, &str); 2] = [
-    ("DEBUGINFOD_MAXTIME", "600"),
-    ("DEBUGINFOD_RETRY_LIMIT", "0"),
-];
+const LIMITS: [(&str, &str); 2] = [("DEBUGINFOD_MAXTIME", "600"), ("DEBUGINFOD_RETRY_LIMIT", "0")];
 /// The shell starts the program, and no file of it gets larger than 2 GiB, in blocks of 512 bytes: a
 /// server may send any number of bytes. Without a signal it notices, and removes the file.
 const BOUNDED: &str = "ulimit -S -f 4194304 2>/dev/null; trap '' XFSZ; exec \"$0\" \"$@\"";
@@ -141,11 +135,7 @@ impl Sites {
                 json: OnceLock::new(),
             });
         }
-        Self {
-            origin,
-            release: table.release,
-            sites,
-        }
+        Self { origin, release: table.release, sites }
     }
 }
 
@@ -210,12 +200,8 @@ impl Wanted {
 
     /// What to say of an explicitly given table that no image has the build ID of.
     fn refusal(&self, name: &str, id: &[u8]) -> (String, bool) {
-        let ids: Vec<String> = self
-            .by_id
-            .iter()
-            .filter(|(_, (n, _))| n == name)
-            .map(|(id, _)| hex(id))
-            .collect();
+        let ids: Vec<String> =
+            self.by_id.iter().filter(|(_, (n, _))| n == name).map(|(id, _)| hex(id)).collect();
         let id = hex(id);
         if ids.is_empty() {
             let text = format!("{name} (build ID {id}) has no sites in the snapshot: not used");
@@ -300,10 +286,7 @@ impl Tables {
     /// Build IDs without a table.
     fn missing(&self, wanted: &Wanted) -> Vec<Vec<u8>> {
         let missing = wanted.by_id.keys();
-        missing
-            .filter(|id| !self.found.contains_key(*id))
-            .cloned()
-            .collect()
+        missing.filter(|id| !self.found.contains_key(*id)).cloned().collect()
     }
 
     /// Loads what has the name of its build ID, in a directory like `/usr/lib/debug`.
@@ -368,9 +351,8 @@ impl Tables {
 
     fn try_one(&mut self, path: &Path, wanted: &Wanted) -> Result<bool, Error> {
         // One of many: only what is wanted and wrong matters.
-        let table = read_table(path, |id| {
-            wanted.by_id.contains_key(id) && !self.found.contains_key(id)
-        })?;
+        let table =
+            read_table(path, |id| wanted.by_id.contains_key(id) && !self.found.contains_key(id))?;
         match table {
             Some(table) => self.add(path, table, wanted).map(|()| true),
             None => Ok(false),
@@ -378,10 +360,7 @@ impl Tables {
     }
 
     fn problem(&mut self, path: &Path, what: &str, grave: bool) {
-        self.problems.push(Problem {
-            text: format!("{}: {what}", path.display()),
-            grave,
-        });
+        self.problems.push(Problem { text: format!("{}: {what}", path.display()), grave });
     }
 
     fn has_all(&self, wanted: &Wanted) -> bool {
@@ -417,9 +396,7 @@ impl Tables {
             )));
         }
         let id = table.build_id.clone();
-        self.found
-            .entry(id)
-            .or_insert_with(|| Arc::new(Sites::new(table, path.to_owned())));
+        self.found.entry(id).or_insert_with(|| Arc::new(Sites::new(table, path.to_owned())));
         Ok(())
     }
 
@@ -533,9 +510,10 @@ fn ask((kind, more): (&str, &[&str]), id: &[u8]) -> Result<Option<PathBuf>, Stri
         _ if output.status.code() == Some(127) => {
             Err("not installed: it comes with elfutils; or unset DEBUGINFOD_URLS".into())
         }
-        Some("Timer expired") => Err(
-            "no answer in time: DEBUGINFOD_TIMEOUT and DEBUGINFOD_MAXTIME are its limits".into(),
-        ),
+        Some("Timer expired") => {
+            Err("no answer in time: DEBUGINFOD_TIMEOUT and DEBUGINFOD_MAXTIME are its limits"
+                .into())
+        }
         Some(why) if why != "No such file or directory" => Err(why.into()),
         _ => Ok(None),
     }
@@ -581,8 +559,7 @@ impl Files {
             entries.sort_by_cached_key(|path| (!path.is_dir(), path.clone()));
             let files = entries.partition_point(|path| path.is_dir());
             entries[files..].reverse();
-            self.todo
-                .extend(entries.into_iter().map(|path| (path, depth + 1)));
+            self.todo.extend(entries.into_iter().map(|path| (path, depth + 1)));
         }
         None
     }
@@ -665,9 +642,7 @@ pub fn read_table(path: &Path, want: impl Fn(&[u8]) -> bool) -> Result<Option<Ta
             Source::Memory(bytes) => Source::Memory(bytes.clone()),
             _ => Source::open(path)?,
         };
-        let id = Elf::open(again)
-            .and_then(|elf| elf.build_id())
-            .map_err(Error::File)?;
+        let id = Elf::open(again).and_then(|elf| elf.build_id()).map_err(Error::File)?;
         // Without a build ID it is no image's, as the vmlinux.o of a kernel's build.
         if !want(id.as_deref().unwrap_or_default()) {
             return Ok(None);
@@ -751,16 +726,8 @@ impl SiteMap {
         }
         let image_index = image;
         let image = self.images.get(image_index)?;
-        let site = image
-            .sites
-            .as_ref()
-            .and_then(|s| s.sites.get(index as usize));
-        Some(Found {
-            image_index,
-            image,
-            index,
-            site,
-        })
+        let site = image.sites.as_ref().and_then(|s| s.sites.get(index as usize));
+        Some(Found { image_index, image, index, site })
     }
 }
 

@@ -149,9 +149,7 @@ impl Pair {
                 true
             }
             ([], None) => false,
-            (keys, _) => keys
-                .iter()
-                .all(|field| key::push(field, &subject, &mut key)),
+            (keys, _) => keys.iter().all(|field| key::push(field, &subject, &mut key)),
         };
         if !has_key {
             return Some(Seen::Keyless);
@@ -311,19 +309,10 @@ impl<L> Spans<L> {
         if has_lost(&half.ring) || has_lost(&end.ring) {
             self.unpaired.over_loss += 1;
         } else if half.ring != end.ring {
-            self.over
-                .entry(half.ring.clone())
-                .or_default()
-                .push_back(end.now);
+            self.over.entry(half.ring.clone()).or_default().push_back(end.now);
         }
         self.spans += 1;
-        Some(Span {
-            length,
-            key,
-            task: half.task,
-            group: half.group,
-            line,
-        })
+        Some(Span { length, key, task: half.task, group: half.group, line })
     }
 
     fn start(&mut self, mut open: Open<L>) {
@@ -356,11 +345,7 @@ impl<L> Spans<L> {
 
     /// What was found, now that there are no more entries.
     pub fn found(self) -> Found {
-        Found {
-            name: self.pair.name(),
-            spans: self.spans,
-            unpaired: self.unpaired(),
-        }
+        Found { name: self.pair.name(), spans: self.spans, unpaired: self.unpaired() }
     }
 
     /// What has no other half, now that there are no more entries.
@@ -403,11 +388,7 @@ pub struct Slowest<L> {
 impl<L> Slowest<L> {
     /// Keeps so many.
     pub fn new(most: usize) -> Self {
-        Self {
-            most,
-            spans: BTreeMap::new(),
-            seen: 0,
-        }
+        Self { most, spans: BTreeMap::new(), seen: 0 }
     }
 
     /// Keeps a span if it is one of them, with what is kept of its end.
@@ -483,10 +464,7 @@ mod tests {
         assert_eq!(lengths, [0, 1, 2]);
         let unpaired = spans.unpaired();
         assert_eq!(unpaired.over_loss, 1);
-        assert_eq!(
-            (unpaired.backward, unpaired.starts, unpaired.ends),
-            (1, 0, 0)
-        );
+        assert_eq!((unpaired.backward, unpaired.starts, unpaired.ends), (1, 0, 0));
         // A loss of ring 1 between 10 and 20, which comes at its end.
         let count = |before: Vec<Seen>| {
             let mut spans = Spans::new(Pair {
@@ -503,14 +481,8 @@ mod tests {
         };
         assert_eq!(count(vec![half_in(2, false, 12)]), (0, 1, 0));
         assert_eq!(count(vec![half_in(2, false, 9)]), (0, 0, 0));
-        assert_eq!(
-            count(vec![half_in(2, true, 12), half_in(2, true, 15)]),
-            (2, 0, 0)
-        );
-        assert_eq!(
-            count(vec![half_in(2, true, 4), half_in(2, true, 6)]),
-            (1, 0, 0)
-        );
+        assert_eq!(count(vec![half_in(2, true, 12), half_in(2, true, 15)]), (2, 0, 0));
+        assert_eq!(count(vec![half_in(2, true, 4), half_in(2, true, 6)]), (1, 0, 0));
         let over = |end| vec![half_in(1, true, 5), half_in(2, false, end)];
         assert_eq!(count(over(12)), (0, 0, 1));
         assert_eq!(count(over(9)), (0, 0, 0));

@@ -51,10 +51,9 @@ impl Span {
 
     fn unite(a: Option<Self>, b: Option<Self>) -> Option<Self> {
         match (a, b) {
-            (Some(a), Some(b)) => Some(Self {
-                first: a.first.min(b.first),
-                last: a.last.max(b.last),
-            }),
+            (Some(a), Some(b)) => {
+                Some(Self { first: a.first.min(b.first), last: a.last.max(b.last) })
+            }
             (a, b) => a.or(b),
         }
     }
@@ -160,11 +159,8 @@ pub fn logged(file: &Snapshot) -> Option<BTreeMap<u32, (u64, u64)>> {
     }
     let mut all = BTreeMap::<u32, (u64, u64)>::new();
     let [early, late] = &file.counts;
-    early
-        .iter()
-        .for_each(|(site, n)| all.entry(*site).or_default().0 += n);
-    late.iter()
-        .for_each(|(site, n)| all.entry(*site).or_default().1 += n);
+    early.iter().for_each(|(site, n)| all.entry(*site).or_default().0 += n);
+    late.iter().for_each(|(site, n)| all.entry(*site).or_default().1 += n);
     for ring in &file.rings {
         let stream = Stream::new("".into(), 0, ring.clone(), 0);
         each_record(std::slice::from_ref(file), &stream, |seen| {
@@ -214,19 +210,10 @@ impl Sums {
             let wanted = keep.zip(c.taken()).map(|(ns, at)| i128::from(at.boot) - ns);
             let mut stretch = Stretch::default();
             ring.counts = each_record(files, stream, |seen| {
-                let Seen::Record {
-                    file,
-                    clock,
-                    site,
-                    len,
-                } = seen
-                else {
+                let Seen::Record { file, clock, site, len } = seen else {
                     return stretch.loss();
                 };
-                let one = Sum {
-                    records: 1,
-                    bytes: (len + HEADER_SIZE) as u64,
-                };
+                let one = Sum { records: 1, bytes: (len + HEADER_SIZE) as u64 };
                 let is_wanted = wanted.is_some_and(|from| c.boot(clock) >= from);
                 stretch.record(clock, is_wanted.then_some(one.bytes));
                 ring.sum.add(one);
@@ -239,10 +226,8 @@ impl Sums {
                 sites[file].add(site, one);
             });
             done += ring.sum.records;
-            ring.span = clocks.map(|(first, last)| Span {
-                first: c.boot(first),
-                last: c.boot(last),
-            });
+            ring.span =
+                clocks.map(|(first, last)| Span { first: c.boot(first), last: c.boot(last) });
             // What is missing at the end of a ring may have been logged at any time after, but for a
             // task that has ended.
             let exit = stream.exit();
@@ -294,13 +279,8 @@ impl Sums {
             let rings = rings.remove(key).unwrap_or_default();
             let is_discard = rings.iter().any(|(stream, _)| stream.is_discard(files));
             let is_known = !is_discard && boots[key.0].calibration.is_known();
-            let times = Times {
-                first: sum.span.map(|span| span.first),
-                end: sum.end,
-            };
-            let rings = rings
-                .into_iter()
-                .map(|(stream, ring)| (stream, ring.held()));
+            let times = Times { first: sum.span.map(|span| span.first), end: sum.end };
+            let rings = rings.into_iter().map(|(stream, ring)| (stream, ring.held()));
             sum.keep = advise(ns, times, rings).filter(|_| is_known);
         }
     }
@@ -318,9 +298,6 @@ impl Sums {
             .saturating_add(n.damaged)
             .saturating_add(n.lagged);
         c.gone = c.gone.saturating_add(gone);
-        c.lost = stream
-            .lost()
-            .iter()
-            .fold(c.lost, |sum, &n| sum.saturating_add(n));
+        c.lost = stream.lost().iter().fold(c.lost, |sum, &n| sum.saturating_add(n));
     }
 }

@@ -111,12 +111,7 @@ impl Tally {
 
     /// Has as many bytes of rows in memory.
     fn with_memory(most: usize) -> Self {
-        Self {
-            rows: HashMap::new(),
-            bytes: 0,
-            most,
-            files: Vec::new(),
-        }
+        Self { rows: HashMap::new(), bytes: 0, most, files: Vec::new() }
     }
 
     /// Adds to the sum of a key. An error is one of the temporary file.
@@ -160,14 +155,8 @@ impl Tally {
     /// All rows in the order of their keys.
     pub fn rows(mut self) -> io::Result<Rows> {
         let memory = Source::Memory(self.sorted().into_iter());
-        let files = self
-            .files
-            .into_iter()
-            .map(|f| Source::File(BufReader::new(f)));
-        let mut rows = Rows {
-            sources: files.chain([memory]).collect(),
-            next: BinaryHeap::new(),
-        };
+        let files = self.files.into_iter().map(|f| Source::File(BufReader::new(f)));
+        let mut rows = Rows { sources: files.chain([memory]).collect(), next: BinaryHeap::new() };
         for i in 0..rows.sources.len() {
             rows.advance(i)?;
         }
@@ -238,11 +227,7 @@ impl Rows {
         let Some(mut row) = self.pop()? else {
             return Ok(None);
         };
-        while self
-            .next
-            .peek()
-            .is_some_and(|Reverse((key, ..))| *key == row.0)
-        {
+        while self.next.peek().is_some_and(|Reverse((key, ..))| *key == row.0) {
             if let Some((_, sum)) = self.pop()? {
                 row.1.add(sum);
             }
@@ -266,10 +251,7 @@ mod tests {
                 let (records, number) = expected.get(&key).copied().unwrap_or((0, 0));
                 (records + 1, number + i128::from(n))
             };
-            let sum = Sum {
-                records: 1,
-                number: Number::Is(n.into()),
-            };
+            let sum = Sum { records: 1, number: Number::Is(n.into()) };
             // With no memory at all, each row is a file.
             for tally in tallies.iter_mut().filter(|t| t.most > 0 || n < 300) {
                 tally.add(&key, sum).unwrap();
@@ -294,10 +276,7 @@ mod tests {
         for tally in tallies.into_iter().chain([of_parts]) {
             let mut rows = tally.rows().unwrap();
             for (key, (records, number)) in &expected {
-                let sum = Sum {
-                    records: *records,
-                    number: Number::Is(*number),
-                };
+                let sum = Sum { records: *records, number: Number::Is(*number) };
                 assert_eq!(rows.next().unwrap(), Some((key.clone(), sum)));
             }
             assert_eq!(rows.next().unwrap(), None);
@@ -307,24 +286,15 @@ mod tests {
     #[test]
     fn a_sum_may_be_too_large_or_absent() {
         let mut tally = Tally::default();
-        let [one, most] = [1, i128::MAX].map(|n| Sum {
-            records: 1,
-            number: Number::Is(n),
-        });
-        let absent = Sum {
-            records: 1,
-            number: Number::Absent,
-        };
+        let [one, most] = [1, i128::MAX].map(|n| Sum { records: 1, number: Number::Is(n) });
+        let absent = Sum { records: 1, number: Number::Absent };
         for sum in [absent, most, one] {
             tally.add(b"x", sum).unwrap();
             // As a file has it.
             tally.spill().unwrap();
         }
         tally.add(b"y", absent).unwrap();
-        let none = Sum {
-            records: 3,
-            number: Number::TooLarge,
-        };
+        let none = Sum { records: 3, number: Number::TooLarge };
         let mut rows = tally.rows().unwrap();
         assert_eq!(rows.next().unwrap(), Some((b"x".to_vec(), none)));
         assert_eq!(rows.next().unwrap(), Some((b"y".to_vec(), absent)));

@@ -176,10 +176,7 @@ impl History {
     /// Whether it blocks others and waits for nobody else, or for itself in the end.
     fn is_culprit(&self) -> bool {
         let chain = &self.task.chain;
-        let waits_for_itself = chain
-            .links
-            .iter()
-            .any(|link| link.holder == Some(self.task.pid));
+        let waits_for_itself = chain.links.iter().any(|link| link.holder == Some(self.task.pid));
         self.blocks != 0 && (chain.links.is_empty() || waits_for_itself)
     }
 }
@@ -291,9 +288,7 @@ fn cut(stream: &mut Stream, files: &[Snapshot], records: usize) {
         left = left.saturating_sub(run.records());
         if left == 0 {
             // It has some for each page that is left.
-            *run = run
-                .skip(&files[*file], |p| end_of(p) <= until)
-                .unwrap_or(*run);
+            *run = run.skip(&files[*file], |p| end_of(p) <= until).unwrap_or(*run);
         }
     }
     // Of a page that another file has more of, or that is in pieces, all pieces are needed; they
@@ -321,15 +316,9 @@ impl Lines {
         }
         let lines = match self.by_component.get_mut(&entry.stream.component) {
             Some(lines) => lines,
-            None => self
-                .by_component
-                .entry(entry.stream.component.clone())
-                .or_default(),
+            None => self.by_component.entry(entry.stream.component.clone()).or_default(),
         };
-        lines.push_back(Line {
-            clock: entry.clock,
-            line,
-        });
+        lines.push_back(Line { clock: entry.clock, line });
         if lines.len() > most {
             lines.pop_front();
         }
@@ -401,11 +390,7 @@ pub fn collect(
     let mut decoder = Decoder::new(file, &streams, boots, maps, &filter);
     let result = decoder.run(|entry| {
         // That a ring has overwritten its oldest records is no news.
-        if let Content::Loss {
-            cause: Cause::Overwritten | Cause::Elsewhere,
-            ..
-        } = entry.content
-        {
+        if let Content::Loss { cause: Cause::Overwritten | Cause::Elsewhere, .. } = entry.content {
             return Ok::<_, std::convert::Infallible>(());
         }
         let by_task = owner(entry.stream).or_else(|| {
@@ -448,12 +433,7 @@ pub fn collect(
         })
         .collect();
     histories.sort_by_key(|h| rank(h, now));
-    Histories {
-        tasks: histories,
-        states,
-        now,
-        outcome,
-    }
+    Histories { tasks: histories, states, now, outcome }
 }
 
 /// When the last record of all rings was logged: the end of a file that doesn't say when it was

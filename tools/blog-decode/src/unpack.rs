@@ -95,9 +95,7 @@ impl error::Error for Lost {}
 /// Whether a regular file is packed.
 pub fn is_packed(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
-    File::open(path)?
-        .take(MAGIC as u64)
-        .read_to_end(&mut start)?;
+    File::open(path)?.take(MAGIC as u64).read_to_end(&mut start)?;
     Ok(Form::of(&start).is_some())
 }
 
@@ -322,26 +320,12 @@ impl Read for Reader<'_> {
 
 impl<'a> Reader<'a> {
     fn new(from: Box<dyn Read + 'a>) -> io::Result<Self> {
-        let mut input = Input {
-            from,
-            bytes: Vec::new(),
-            at: 0,
-            before: 0,
-            lost: None,
-        };
+        let mut input = Input { from, bytes: Vec::new(), at: 0, before: 0, lost: None };
         let state = match Form::of(input.peek(MAGIC)?) {
             Some(_) => State::Between,
             None => State::Plain,
         };
-        Ok(Self {
-            input,
-            state,
-            given: 0,
-            whole: None,
-            failed: None,
-            member: 0,
-            rewinds: 0,
-        })
+        Ok(Self { input, state, given: 0, whole: None, failed: None, member: 0, rewinds: 0 })
     }
 
     /// Begins the next member; `false`: there is none.
@@ -365,9 +349,7 @@ impl<'a> Reader<'a> {
         let Some(form) = form else {
             self.state = State::Astray;
             let at = self.given;
-            return Err(told(format!(
-                "what comes after {at} unpacked bytes isn't packed"
-            )));
+            return Err(told(format!("what comes after {at} unpacked bytes isn't packed")));
         };
         let begun = match form {
             Form::Gzip => Gzip::begin(&mut self.input)?.map(|gzip| State::Gzip(Box::new(gzip))),
@@ -377,9 +359,7 @@ impl<'a> Reader<'a> {
                 let size = Some(frame.content_size()).filter(|size| *size > 0);
                 self.whole = size.map(|size| self.given.saturating_add(size));
                 let failed = None;
-                begun
-                    .is_ok()
-                    .then(|| State::Zstd(Box::new(Zstd { frame, failed })))
+                begun.is_ok().then(|| State::Zstd(Box::new(Zstd { frame, failed })))
             }
             Form::Skipped => {
                 skip_frame(&mut self.input)?;
@@ -410,8 +390,7 @@ impl<'a> Reader<'a> {
             let found = (0..whole)
                 .find(|&i| Form::of(&bytes[i..]).is_some_and(|form| form != Form::Skipped));
             let (n, is_end) = (bytes.len(), whole == 0);
-            self.input
-                .skip(found.unwrap_or(if is_end { n } else { whole }));
+            self.input.skip(found.unwrap_or(if is_end { n } else { whole }));
             if found.is_some() || is_end {
                 self.state = State::Between;
                 return Ok(());
@@ -421,11 +400,7 @@ impl<'a> Reader<'a> {
 
     /// Whether what was read is cut off or damaged.
     fn why(&mut self) -> io::Result<&'static str> {
-        Ok(if self.input.is_at_end()? {
-            CUT
-        } else {
-            DAMAGED
-        })
+        Ok(if self.input.is_at_end()? { CUT } else { DAMAGED })
     }
 
     /// Gives the member up.
@@ -446,9 +421,7 @@ impl<'a> Reader<'a> {
         }
         let at = self.given;
         let of = self.whole.map_or(String::new(), |n| format!("of {n} "));
-        told(format!(
-            "packed by {name}, and {why} after {at} {of}unpacked bytes"
-        ))
+        told(format!("packed by {name}, and {why} after {at} {of}unpacked bytes"))
     }
 }
 

@@ -51,10 +51,8 @@ impl Event {
         let mut known = HashSet::new();
         for line in self.lines.values() {
             let mut rest = &line[..];
-            if let Some((len, _)) = rest
-                .starts_with(&FILE_MAGIC)
-                .then(|| split::file_header(rest).ok())
-                .flatten()
+            if let Some((len, _)) =
+                rest.starts_with(&FILE_MAGIC).then(|| split::file_header(rest).ok()).flatten()
             {
                 let header;
                 (header, rest) = rest.split_at(len.min(rest.len()));
@@ -74,9 +72,7 @@ impl Event {
             }
         }
         pages.sort_by_key(|(key, _)| *key);
-        let all = first
-            .into_iter()
-            .chain(pages.into_iter().map(|(_, page)| page));
+        let all = first.into_iter().chain(pages.into_iter().map(|(_, page)| page));
         for (index, mut section) in (0..).zip(all) {
             split::seal(&mut section, index);
             out.extend_from_slice(&section);
@@ -88,9 +84,7 @@ impl Event {
 /// The section that `bytes` starts with, its kind, and what comes after it.
 fn section(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let header = Fields(bytes).section_header()?;
-    let len = usize::try_from(header.len)
-        .ok()?
-        .checked_next_multiple_of(ALIGN as usize)?;
+    let len = usize::try_from(header.len).ok()?.checked_next_multiple_of(ALIGN as usize)?;
     let (section, rest) = bytes.split_at_checked(len.checked_add(SECTION_HEADER)?)?;
     (header.magic == SECTION_MAGIC).then_some((header.kind, section, rest))
 }
@@ -242,12 +236,8 @@ fn parse(line: &[u8], last: usize) -> Option<(Head, Vec<u8>)> {
         return None;
     }
     let mut fields = line[MARK.len()..last].split(|b| *b == b':');
-    let (why, numbers, tag, data) = (
-        fields.next()?,
-        fields.next()?,
-        fields.next()?,
-        fields.next()?,
-    );
+    let (why, numbers, tag, data) =
+        (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let &[number @ b'1'..=b'9', b'/', count @ b'1'..=b'9'] = numbers else {
         return None;
     };
@@ -258,11 +248,6 @@ fn parse(line: &[u8], last: usize) -> Option<(Head, Vec<u8>)> {
     let mut raw = Vec::new();
     let mut inflated = DeflateDecoder::new(&packed[..]).take(RAW_MAX as u64 + 1);
     inflated.read_to_end(&mut raw).ok()?;
-    let head = Head {
-        why,
-        number: number - b'0',
-        count: count - b'0',
-        tag,
-    };
+    let head = Head { why, number: number - b'0', count: count - b'0', tag };
     (raw.len() <= RAW_MAX && head.number <= head.count).then_some((head, raw))
 }

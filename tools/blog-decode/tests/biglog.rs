@@ -69,10 +69,7 @@ fn answers_and_files_are_the_same(dir: &Path, run: &dyn Fn(&[&str]) -> Output) {
     ] {
         let by = |jobs| run(&[args, &["-s", "log.ko", "log.snap", "--jobs", jobs]].concat());
         let one = by("1");
-        assert!(
-            one.status.success() && one.stdout.len() > 1000,
-            "{args:?} {one:?}"
-        );
+        assert!(one.status.success() && one.stdout.len() > 1000, "{args:?} {one:?}");
         for jobs in ["2", "3", "9"] {
             assert!(by(jobs) == one, "{args:?} --jobs {jobs}");
         }

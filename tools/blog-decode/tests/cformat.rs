@@ -198,10 +198,7 @@ fn stored(codes: Codes, args: &[u64], room: usize) -> (usize, Option<Vec<u8>>) {
     assert_eq!(bytes[..around], [0xee; 16]);
     assert_eq!(bytes[around + room..], [0xee; 16]);
     let is_stored = size + SLACK <= room;
-    (
-        size,
-        is_stored.then(|| bytes[around..around + size].to_vec()),
-    )
+    (size, is_stored.then(|| bytes[around..around + size].to_vec()))
 }
 
 fn log(space: &Space, format: &str, args: &[u64]) -> String {
@@ -214,10 +211,7 @@ fn log(space: &Space, format: &str, args: &[u64]) -> String {
     let resolved = resolved.collect();
     let template = Template::new_c(format, names, &compiled.types, resolved).unwrap();
     let mut slots = Vec::new();
-    assert!(
-        template.cut(&payload, Version::Two, &mut slots),
-        "{format}: {payload:02x?}"
-    );
+    assert!(template.cut(&payload, Version::Two, &mut slots), "{format}: {payload:02x?}");
     let mut out = Vec::new();
     template.print(&payload, &slots, &mut out);
     String::from_utf8(out).unwrap()
@@ -229,11 +223,7 @@ fn int(n: i32) -> u64 {
 }
 
 fn check(expected: &str, format: &str, args: &[u64]) {
-    assert_eq!(
-        log(&Space::default(), format, args),
-        expected,
-        "{format:?} {args:x?}"
-    );
+    assert_eq!(log(&Space::default(), format, args), expected, "{format:?} {args:x?}");
 }
 
 /// The arguments of a macro's call, of which this is what follows the parenthesis.
@@ -275,16 +265,12 @@ fn argument(space: &mut Space, source: &str) -> u64 {
         let numbers = words.iter().copied().map(number);
         return match name {
             "HEX" => space.put(&digits.map(byte).collect::<Vec<_>>()),
-            "INTS" => space.put(
-                &numbers
-                    .flat_map(|n| (n as i32).to_le_bytes())
-                    .collect::<Vec<_>>(),
-            ),
-            "LONGS" => space.put(
-                &numbers
-                    .flat_map(|n| (n as u64).to_le_bytes())
-                    .collect::<Vec<_>>(),
-            ),
+            "INTS" => {
+                space.put(&numbers.flat_map(|n| (n as i32).to_le_bytes()).collect::<Vec<_>>())
+            }
+            "LONGS" => {
+                space.put(&numbers.flat_map(|n| (n as u64).to_le_bytes()).collect::<Vec<_>>())
+            }
             "ERR_PTR" => numbers.sum::<i128>() as u64,
             _ => panic!("{source}"),
         };
@@ -318,18 +304,10 @@ fn what_a_kernel_prints_otherwise() {
     check("\u{fffd}", "%c", &[int(0xe9)]);
     let plain = 0xffff_0123_4567_89ab;
     check("ffff0123456789ab", "%p", &[plain]);
-    check(
-        "ffff0123456789ab|  ffff0123456789ab",
-        "%px|%18pK",
-        &[plain, plain],
-    );
+    check("ffff0123456789ab|  ffff0123456789ab", "%px|%18pK", &[plain, plain]);
     check("0000000000000000", "%p", &[0]);
     check("00000000000000ab", "%px", &[INVALID]);
-    check(
-        "12@ffff0123456789ab|13@0|14@1000|  12@a",
-        "%pS|%ps|%pB|%6pSR",
-        &[plain, 0, 4096, 10],
-    );
+    check("12@ffff0123456789ab|13@0|14@1000|  12@a", "%pS|%ps|%pB|%6pSR", &[plain, 0, 4096, 10]);
     let mut space = Space::default();
     let at = space.put(&[1, 1, 7, 0x2000_0000].map(u64::to_le_bytes).concat());
     let bytes = space.put(&[b'x'; 200]);
@@ -338,11 +316,7 @@ fn what_a_kernel_prints_otherwise() {
     for (expected, format, args) in [
         ("open|open", "%.4s|%.*s", vec![open, int(4), open]),
         ("(efault)", "%s", vec![open]),
-        (
-            "(null)|(efault)|(efault)",
-            "%s|%s|%s",
-            vec![0, INVALID, WILD],
-        ),
+        ("(null)|(efault)|(efault)", "%s|%s|%s", vec![0, INVALID, WILD]),
         ("  (null)|(n", "%8s|%.2s", vec![0, 0]),
         ("(efault)", "%s", vec![u64::MAX - 10]),
         ("    (efault)", "%*ph", vec![int(12), WILD]),
@@ -411,10 +385,7 @@ fn objects_are_stored_by_name() {
     ] {
         assert_eq!(log(&space, format, &[at]), expected, "{format}");
     }
-    assert_eq!(
-        log(&space, "%pd|%pD|%pg", &[0, INVALID, 0]),
-        "(null)|(efault)|(null)"
-    );
+    assert_eq!(log(&space, "%pd|%pD|%pg", &[0, INVALID, 0]), "(null)|(efault)|(null)");
     assert_eq!(log(&space, "%*pd2", &[int(-4), at]), "1@0 ");
 }
 
@@ -439,28 +410,16 @@ fn what_a_pointer_leads_to_is_stored_as_far_as_it_prints() {
     let resources = resources.map(|words| words.map(u64::to_le_bytes).concat());
     let ints = [1, 2, 3, 4, 5, 126, 0x5a5a, 0x5a5a, 0x5a5a, 0x5a5a].map(i32::to_le_bytes);
     let sockets = [2u8, 10, 1].map(|family| [&[family, 0][..], &[0x55; 38]].concat());
-    let objects = [
-        &resources[..],
-        &[ints.concat(), [b'x'; 40].to_vec()],
-        &sockets,
-    ]
-    .concat();
+    let objects = [&resources[..], &[ints.concat(), [b'x'; 40].to_vec()], &sockets].concat();
     let mut sockets = vec![String::new()];
     for letter in ["p", "f", "s", "c", "n", "h"] {
-        sockets.extend(
-            sockets
-                .clone()
-                .iter()
-                .map(|before| format!("{before}{letter}")),
-        );
+        sockets.extend(sockets.clone().iter().map(|before| format!("{before}{letter}")));
     }
     let formats = [
         "ra r R tR tRd tRt tRs tRtr tT tTd tTt tS tSp tSd tSt M MF MR m mR I4 i4 I4h I4l I6 i6 I6c",
         "U Ub Ul UB UL a ad ap NF 4cc 4ch 4cb 4cl b bl h hC hD hN E Ehp",
     ];
-    let formats = formats
-        .iter()
-        .flat_map(|line| line.split(' ').map(String::from));
+    let formats = formats.iter().flat_map(|line| line.split(' ').map(String::from));
     let sockets = ["IS", "iS"].map(|ip| sockets.iter().map(move |rest| format!("{ip}{rest}")));
     let all: Vec<String> = formats.chain(sockets.into_iter().flatten()).collect();
     let mut compared = 0;
@@ -477,11 +436,7 @@ fn what_a_pointer_leads_to_is_stored_as_far_as_it_prints() {
                 let say = |object: &[u8]| {
                     let mut space = Space::default();
                     let at = space.put(object);
-                    let args = if width == "*" {
-                        vec![int(13), at]
-                    } else {
-                        vec![at]
-                    };
+                    let args = if width == "*" { vec![int(13), at] } else { vec![at] };
                     let words = printf::compile(&format).unwrap().codes.0;
                     let text = log(&space, &format, &args);
                     (pack(&space, words, &args).unwrap(), text)
@@ -503,18 +458,14 @@ fn what_a_pointer_leads_to_is_stored_as_far_as_it_prints() {
     println!("{compared} bits");
     // Those are all letters of formats that store what a pointer leads to.
     let letters: Vec<char> = ('a'..='z').chain('A'..='Z').chain('0'..='9').collect();
-    for (a, b, c) in letters.iter().flat_map(|a| {
-        letters
-            .iter()
-            .flat_map(move |b| "hlbcdts".chars().map(move |c| (a, b, c)))
-    }) {
+    for (a, b, c) in letters
+        .iter()
+        .flat_map(|a| letters.iter().flat_map(move |b| "hlbcdts".chars().map(move |c| (a, b, c))))
+    {
         let Ok(compiled) = printf::compile(&format!("%p{a}{b}{c}")) else {
             continue;
         };
-        let is_result = compiled
-            .types
-            .iter()
-            .any(|&ty| TypeCode(ty).kind() == RESULT);
+        let is_result = compiled.types.iter().any(|&ty| TypeCode(ty).kind() == RESULT);
         let is_known = |ext: &String| ext.starts_with(*a);
         assert!(!is_result || all.iter().any(is_known), "%p{a}{b}{c}");
     }
@@ -575,10 +526,7 @@ fn many_arguments_are_stored() {
     let at = space.str("text");
     let (format, args) = (["%hhu %s "; 15].concat() + "%d", [7, at].repeat(15));
     let expected = ["7 text "; 15].concat() + "-1";
-    assert_eq!(
-        log(&space, &format, &[&args[..], &[int(-1)]].concat()),
-        expected
-    );
+    assert_eq!(log(&space, &format, &[&args[..], &[int(-1)]].concat()), expected);
 }
 
 #[test]
@@ -589,10 +537,7 @@ fn short_strings_are_packed_in_one_pass() {
     let simply =
         |format, args: &[u64], room| simply(printf::compile(format).unwrap().codes.0, args, room);
     let (args, payload) = ([short, 7, empty], b"\x05short\x07\0\0\0\0");
-    assert_eq!(
-        simply("%s %d %s", &args, 11 + SLACK),
-        Some(payload.to_vec())
-    );
+    assert_eq!(simply("%s %d %s", &args, 11 + SLACK), Some(payload.to_vec()));
     assert_eq!(simply("%s %d %s", &args, 10 + SLACK), None);
     for address in [0, INVALID, WILD, long] {
         assert_eq!(simply("%s", &[address], 1000), None);
@@ -665,14 +610,7 @@ fn libc(format: &str, width: i32, precision: i32, n: u64) -> String {
     let mut buf = [0u8; 256];
     // SAFETY: The format takes two ints and a number, whose size is in it.
     let len = unsafe {
-        snprintf(
-            buf.as_mut_ptr().cast(),
-            buf.len(),
-            format.as_ptr(),
-            width,
-            precision,
-            n,
-        )
+        snprintf(buf.as_mut_ptr().cast(), buf.len(), format.as_ptr(), width, precision, n)
     };
     String::from_utf8(buf[..len as usize].to_vec()).unwrap()
 }

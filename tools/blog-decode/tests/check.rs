@@ -102,15 +102,9 @@ fn a_file_that_adds_up() {
     assert_eq!(verdict(&as_stream(stream.bytes()), &[]).0, 0);
     // A writer of a shared ring reads the clock before its turn.
     let mut shared = File::good();
-    shared.ring = Some(Ring {
-        records: 6,
-        ..Ring::shared(1, 1, 0)
-    });
+    shared.ring = Some(Ring { records: 6, ..Ring::shared(1, 1, 0) });
     shared.pages = vec![page(2, 4, &[20, 10]).finished()];
-    assert_eq!(
-        verdict(&shared.bytes(), &["--still"]),
-        (0, "adds up".into())
-    );
+    assert_eq!(verdict(&shared.bytes(), &["--still"]), (0, "adds up".into()));
 }
 
 const BUG: &str = "keep the file and report this: the kernel's BLog or blog-decode has a bug";
@@ -122,16 +116,8 @@ type Case = (fn(&mut File), &'static str, &'static str);
 #[test]
 fn each_contradiction_has_a_line() {
     let cases: [Case; 8] = [
-        (
-            |f| f.components.clear(),
-            "component1 ring 1 fio[42]: its component is not there",
-            COPY,
-        ),
-        (
-            |f| f.ring = None,
-            "disk ring 1 ?: 2 of its pages are there, but not its counts",
-            COPY,
-        ),
+        (|f| f.components.clear(), "component1 ring 1 fio[42]: its component is not there", COPY),
+        (|f| f.ring = None, "disk ring 1 ?: 2 of its pages are there, but not its counts", COPY),
         (
             |f| f.pages[1] = counting(&f.pages[1], 4),
             "disk ring 1 fio[42]: 1 of the records that its pages count are not in them",
@@ -223,25 +209,13 @@ fn as_json_there_are_accounts_and_contradictions() {
     file.ring().records = 11;
     let output = run(&file.bytes(), &["--json", "--still"]);
     let text = output.out;
-    let lines: Vec<serde_json::Value> = text
-        .lines()
-        .map(|l| serde_json::from_str(l).unwrap())
-        .collect();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(lines.len(), 2, "{text}");
-    for (key, value) in [
-        ("taken", 11),
-        ("decoded", 5),
-        ("missing", 2),
-        ("gone", 17),
-        ("lost", 3),
-    ] {
+    for (key, value) in [("taken", 11), ("decoded", 5), ("missing", 2), ("gone", 17), ("lost", 3)] {
         assert_eq!(lines[0][key], value, "{key}");
     }
-    for (key, value) in [
-        ("type", "contradiction"),
-        ("component", "disk"),
-        ("kind", "moved"),
-    ] {
+    for (key, value) in [("type", "contradiction"), ("component", "disk"), ("kind", "moved")] {
         assert_eq!(lines[1][key], value, "{key}");
     }
     assert_eq!(lines[1]["ring"], 1);

@@ -40,25 +40,14 @@ fn the_program_describes_itself() {
     let dumps = format!("crash dumps: 3 and {}", blog_decode::wire::dump::VERSION);
     assert_eq!(text(&["versions"]).lines().nth(3), Some(&*dumps));
     let man = text(&["man"]);
-    for part in [
-        ".TH blog-decode 1",
-        "\\-\\-where",
-        "COMMAND SITES",
-        "Exit status",
-    ] {
+    for part in [".TH blog-decode 1", "\\-\\-where", "COMMAND SITES", "Exit status"] {
         assert!(man.contains(part), "{part}");
     }
     for shell in ["bash", "zsh", "fish"] {
-        assert!(
-            text(&["completions", shell]).contains("sidetable"),
-            "{shell}"
-        );
+        assert!(text(&["completions", shell]).contains("sidetable"), "{shell}");
     }
     for command in ["show", "stats", "sites", "diff"] {
-        assert!(
-            text(&[command, "--help"]).contains("--sidetable"),
-            "{command}"
-        );
+        assert!(text(&[command, "--help"]).contains("--sidetable"), "{command}");
     }
 }
 
@@ -78,10 +67,8 @@ fn a_newer_version_is_refused_by_both_versions() {
         let crc = crc32fast::hash(&bytes[..28]);
         bytes[28..32].copy_from_slice(&crc.to_le_bytes());
         rig.write("newer", &bytes);
-        let expected = format!(
-            "blog-decode: newer: {what} {}, but this program reads {reads}\n",
-            newest + 1
-        );
+        let expected =
+            format!("blog-decode: newer: {what} {}, but this program reads {reads}\n", newest + 1);
         for command in ["show", "stats", "follow"] {
             let said = rig.run(&[command, "newer"]);
             assert_eq!((said.err, said.status), (expected.clone(), 2), "{command}");
@@ -89,9 +76,7 @@ fn a_newer_version_is_refused_by_both_versions() {
         }
     }
     // A side table, of which the records could be printed in hex all the same.
-    let reads = versions
-        .lines()
-        .find_map(|l| l.strip_prefix("side tables: "));
+    let reads = versions.lines().find_map(|l| l.strip_prefix("side tables: "));
     let reads: u16 = reads.unwrap().parse().unwrap();
     let table = read_table(&rig.path("test-mod.ko"), |_| true).unwrap();
     let mut table = table.unwrap().encode().unwrap();
@@ -145,12 +130,8 @@ fn nothing_in_a_log_acts_on_a_terminal_or_a_spreadsheet() {
     let second = 1_000_000_000;
     let mut b = rig.disk(&[[0; 4], [100 * second; 4]]);
     // A task's name is what a program says that it is.
-    let names: [&'static [u8]; 4] = [
-        b"=cmd()",
-        b"a\nb\x1b[2J",
-        "x\u{202e}y".as_bytes(),
-        b"\x9b31m",
-    ];
+    let names: [&'static [u8]; 4] =
+        [b"=cmd()", b"a\nb\x1b[2J", "x\u{202e}y".as_bytes(), b"\x9b31m"];
     for (i, name) in (1u32..).zip(names) {
         let mut ring = Ring::task(1, i, 40 + i as i32, "");
         ring.comm = name;
@@ -169,18 +150,10 @@ fn nothing_in_a_log_acts_on_a_terminal_or_a_spreadsheet() {
         assert_eq!(text.find(bad), None);
     };
     let lines = rig.lines(&["bad"]);
-    let names: Vec<_> = lines[..4]
-        .iter()
-        .map(|l| l[26..].split(' ').next().unwrap())
-        .collect();
+    let names: Vec<_> = lines[..4].iter().map(|l| l[26..].split(' ').next().unwrap()).collect();
     assert_eq!(
         names,
-        [
-            "=cmd()[41]:",
-            "a\\x0ab\\x1b[2J[42]:",
-            "x\\u{202e}y[43]:",
-            "\u{fffd}31m[44]:"
-        ],
+        ["=cmd()[41]:", "a\\x0ab\\x1b[2J[42]:", "x\\u{202e}y[43]:", "\u{fffd}31m[44]:"],
         "{lines:#?}"
     );
     for args in [
@@ -251,22 +224,14 @@ fn packed_files_are_read_like_others() {
         rig.write(&file, &half[..half.len() / 2]);
         let said = rig.run(&[&file]);
         assert_ne!(said.status, 0);
-        assert!(
-            said.err.starts_with(&format!("blog-decode: {file}")),
-            "{said:?}"
-        );
+        assert!(said.err.starts_with(&format!("blog-decode: {file}")), "{said:?}");
     }
 }
 
 #[test]
 fn a_damaged_clock_spoils_nothing_else() {
     let rig = rig();
-    let pair = [
-        1_000_000_000,
-        1_000_000_000,
-        1_000_000_000,
-        1_700_000_000_000_000_000,
-    ];
+    let pair = [1_000_000_000, 1_000_000_000, 1_000_000_000, 1_700_000_000_000_000_000];
     let mut b = rig.disk(&[[0, 0, 0, 1_699_999_999_000_000_000], pair]);
     let ring = Ring::task(1, 1, 42, "fio");
     b.ring(&ring);
@@ -280,10 +245,7 @@ fn a_damaged_clock_spoils_nothing_else() {
     b.page(&ring, &p);
     rig.write("far", b.end());
     let all = rig.json(&["far"]);
-    assert_eq!(
-        (&all[0]["boot_ns"], &all[1]["boot_ns"]),
-        (&1.into(), &Value::Null)
-    );
+    assert_eq!((&all[0]["boot_ns"], &all[1]["boot_ns"]), (&1.into(), &Value::Null));
     assert_eq!(
         (&all[1]["wall_ns"], &all[1]["clock"], &all[1]["clock_text"]),
         (&Value::Null, &Value::Null, &u64::MAX.to_string().into())
@@ -300,9 +262,7 @@ fn a_damaged_clock_spoils_nothing_else() {
     assert_eq!(dates, ["date=2023-11-14"]);
     let text = rig.read("otlp");
     let times = text.matches("timeUnixNano").count();
-    let known = text
-        .matches("\"timeUnixNano\":\"1699999999000000001\"")
-        .count();
+    let known = text.matches("\"timeUnixNano\":\"1699999999000000001\"").count();
     assert_eq!((times, known), (1, 1), "{text}");
     // No number in its counts has more than 64 bits either.
     for object in rig.json(&["stats", "far"]) {

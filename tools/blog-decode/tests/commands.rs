@@ -114,8 +114,7 @@ fn long_capture(rig: &Rig, kind: u32) -> Vec<u8> {
         _ => 3 * ns,
     };
     let mut b = Builder::new();
-    b.system(BOOT_ID)
-        .images(&[(1, 4, &rig.build_id, "test_mod")]);
+    b.system(BOOT_ID).images(&[(1, 4, &rig.build_id, "test_mod")]);
     b.component(1, "disk");
     let mut ring = Ring::task(1, 1, 42, "fio");
     let (mut slept, mut seq) = (0, 0);
@@ -160,11 +159,7 @@ fn asleep(rig: &Rig) -> Vec<u8> {
         pair(40 * S, 40 * S + HOUR),
     ]);
     let busy: Vec<u64> = (1..=40).collect();
-    let stuck: Vec<_> = busy
-        .iter()
-        .filter(|at| !(6..13).contains(*at))
-        .copied()
-        .collect();
+    let stuck: Vec<_> = busy.iter().filter(|at| !(6..13).contains(*at)).copied().collect();
     for (id, comm, times) in [(1, "busy", busy), (2, "stuck", stuck)] {
         let mut ring = Ring::task(1, id, id as i32, comm);
         let mut page = Page::new(id, 1, 0, 0);
@@ -267,13 +262,7 @@ fn digits(rig: &Rig) -> Vec<u8> {
 fn boot_at(rig: &Rig, (host, number): (&str, u8), began: u64) -> Vec<u8> {
     let mut b = Builder::new();
     b.system_of(host, [number; 16])
-        .clock(
-            1,
-            &[
-                [0, 0, 0, began * S],
-                [60 * S, 60 * S, 60 * S, (began + 60) * S],
-            ],
-        )
+        .clock(1, &[[0, 0, 0, began * S], [60 * S, 60 * S, 60 * S, (began + 60) * S]])
         .images(&[(1, 4, &rig.build_id, "test_mod")])
         .component(1, "disk");
     let task = |p: &mut Page| p.record(30 * S, 1, (&u32::from(number), &0u64));
@@ -299,12 +288,7 @@ fn boots(rig: &Rig) {
     write("twins/a", ("a", 1), BEGAN);
     // The clock is put back by an hour after 30 s.
     let pair = |at, ahead| [at, at, at, (BEGAN + ahead) * S + at];
-    let pairs = [
-        pair(0, 3600),
-        pair(30 * S, 3600),
-        pair(30 * S + 1, 0),
-        pair(60 * S, 0),
-    ];
+    let pairs = [pair(0, 3600), pair(30 * S, 3600), pair(30 * S + 1, 0), pair(60 * S, 0)];
     let set = one_ring(&mut rig.disk(&pairs), "fio", |p| {
         p.record(10 * S, 1, (&10u32, &0u64));
         p.record(50 * S, 1, (&50u32, &0u64));
@@ -338,10 +322,7 @@ fn answers(rig: &Rig) {
     let counted = [(10, 3, 1), (20, 4, 1), (1_000_010, 5, 1)];
     write("counted", &[(7, "fio", &counted), (0, "", &[(30, 6, 2)])]);
     let ends = [(11, 1, 2), (22, 2, 2)];
-    write(
-        "one",
-        &[(7, "fio", &[(10, 1, 1), (20, 2, 1)]), (0, "", &ends)],
-    );
+    write("one", &[(7, "fio", &[(10, 1, 1), (20, 2, 1)]), (0, "", &ends)]);
     // A tag is a machine's own.
     let two: [Log<'_>; 2] = [(7, "fio", &[(15, 1, 1)]), (0, "", &[(18, 1, 2)])];
     rig.write("two", logs_of(rig, ("two", [2; 16]), &two));
@@ -475,9 +456,7 @@ fn files(rig: &Rig) {
     image::module(&rig.path("other"), "other.ko", "two");
 
     let mut b = Builder::new();
-    b.system(BOOT_ID)
-        .images(&[(1, 4, &rig.build_id, "test_mod")])
-        .component(1, "disk");
+    b.system(BOOT_ID).images(&[(1, 4, &rig.build_id, "test_mod")]).component(1, "disk");
     let withheld = one_ring(&mut b, "fio", |p| {
         p.record(1, 1, (&8u32, &0x1000u64));
         p.raw_record(2, 1, &[]);
@@ -489,10 +468,7 @@ fn files(rig: &Rig) {
     let mut b = Builder::new();
     let images: [(u32, u32, &[u8], &str); 2] =
         [(1, 4, &rig.build_id, "test_mod"), (5, 1, b"gone", "gone")];
-    b.system(BOOT_ID)
-        .clock(1, &CLOCK)
-        .images(&images)
-        .component(1, "disk");
+    b.system(BOOT_ID).clock(1, &CLOCK).images(&images).component(1, "disk");
     let some = one_ring(&mut b, "fio", |p| p.record(2000, 1, (&8u32, &0x1000u64)));
     rig.write("some-tables", some);
     // Neither the list of tasks nor the ring has the name.
@@ -603,13 +579,8 @@ fn commands_say_what_their_files_have() {
     let files = fs::read_dir(COMMANDS).unwrap();
     let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
     let wrong: Vec<_> = thread::scope(|scope| {
-        let all: Vec<_> = files
-            .iter()
-            .map(|path| scope.spawn(|| differs(path)))
-            .collect();
-        all.into_iter()
-            .filter_map(|one| one.join().unwrap())
-            .collect()
+        let all: Vec<_> = files.iter().map(|path| scope.spawn(|| differs(path))).collect();
+        all.into_iter().filter_map(|one| one.join().unwrap()).collect()
     });
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -36,12 +36,7 @@ fn line(why: Why, tag: u32, (number, count): (usize, usize), data: &[u8]) -> Str
     let mut deflate = DeflateEncoder::new(Vec::new(), Compression::best());
     deflate.write_all(&unsealed(data)).unwrap();
     let packed = deflate.finish().unwrap();
-    let head = Head {
-        why,
-        number: number as u8,
-        count: count as u8,
-        tag,
-    };
+    let head = Head { why, number: number as u8, count: count as u8, tag };
     let mut to = [0; LINE_MAX];
     let len = words::write(&mut to, &head, &packed, crc32fast::hash);
     String::from_utf8(to[..len].to_vec()).unwrap()
@@ -58,11 +53,7 @@ fn stream(rig: &Rig, pieces: u64) -> (Vec<u8>, Vec<Vec<u8>>) {
     for n in 0..pieces {
         let mut page = Page::new(3, 7 + n / 2, 1_000_000 * (n + 1), 100 + 10 * n);
         for i in 0..10u64 {
-            page.record(
-                1_000_000 * (n + 1) + i,
-                1,
-                (&((10 * n + i) as u32), &(n << 9)),
-            );
+            page.record(1_000_000 * (n + 1) + i, 1, (&((10 * n + i) as u32), &(n << 9)));
         }
         b.page(&ring, &page);
         all.push(std::mem::take(&mut b.bytes));
@@ -90,12 +81,7 @@ fn event(rig: &Rig, why: Why, tag: u32) -> Vec<String> {
     pieces.iter().enumerate().map(of).collect()
 }
 
-const FORMAT: [&str; 4] = [
-    "-s",
-    ".",
-    "--format",
-    "{clock} {comm} {arg.count} {message}",
-];
+const FORMAT: [&str; 4] = ["-s", ".", "--format", "{clock} {comm} {arg.count} {message}"];
 
 fn console(rig: &Rig, text: impl AsRef<[u8]>) -> Said {
     rig.write("text", text);
@@ -117,11 +103,7 @@ fn lines_are_found_in_any_text() {
     let rig = Rig::new();
     let (lines, expected) = (event(&rig, Why::Panic, 0xabcd), records(&rig));
     let each = |f: &dyn Fn(usize, &str) -> String| -> String {
-        lines
-            .iter()
-            .enumerate()
-            .map(|(n, line)| f(n, line))
-            .collect()
+        lines.iter().enumerate().map(|(n, line)| f(n, line)).collect()
     };
     // As a terminal breaks lines.
     let broken = |width: usize, end: &str| {
@@ -159,10 +141,7 @@ fn lines_are_found_in_any_text() {
 fn lines_are_found_whatever_transport_they_took() {
     let rig = Rig::new();
     let (lines, expected) = (event(&rig, Why::Panic, 0xabcd), records(&rig));
-    let before = (
-        12_000_000,
-        "nvme0: I/O 17 QID 4 timeout, aborting req_op:READ(0) size:65536",
-    );
+    let before = (12_000_000, "nvme0: I/O 17 QID 4 timeout, aborting req_op:READ(0) size:65536");
     let words = lines.iter().map(|line| (12_345_678, line.as_str()));
     let lines: Vec<Logged<'_>> = [before].into_iter().chain(words).chain([before]).collect();
     for transport in TRANSPORTS.iter().chain(BREAKS) {
@@ -182,23 +161,13 @@ fn what_has_not_arrived_is_counted() {
         left.remove(lost);
         let said = console(&rig, left.join("\n"));
         assert_eq!(said.status, 1);
-        assert!(
-            said.err
-                .contains("text: oops 00000007: 1 of 4 lines is missing"),
-            "{}",
-            said.err
-        );
+        assert!(said.err.contains("text: oops 00000007: 1 of 4 lines is missing"), "{}", said.err);
         let shown: Vec<_> = said.out.lines().filter(|l| l.contains("read")).collect();
         assert_eq!(shown.len(), 30, "{lost}: {}", said.out);
         assert!(shown.iter().all(|line| expected.contains(line)));
         // What is missing has its place, unless it is older than all others.
         let is_shown = (0..3).contains(&lost);
-        assert_eq!(
-            said.out.contains("10 records missing"),
-            is_shown,
-            "{}",
-            said.out
-        );
+        assert_eq!(said.out.contains("10 records missing"), is_shown, "{}", said.out);
     }
     // Within the data, and before the checksum, for which the next line is taken then.
     for len in [200, lines[0].len() - 8] {
@@ -229,11 +198,7 @@ fn a_text_has_several_events_and_boots() {
     let other = line(Why::Hang, 1, (1, 1), &as_stream(b.bytes));
     let (first, second) = (event(&rig, Why::Oops, 1), event(&rig, Why::Panic, 2));
     // Two events of a boot have the same records, which are shown once; and their lines mix.
-    let mixed: Vec<_> = first
-        .iter()
-        .zip(&second)
-        .flat_map(|(a, b)| [&**a, b])
-        .collect();
+    let mixed: Vec<_> = first.iter().zip(&second).flat_map(|(a, b)| [&**a, b]).collect();
     let text = format!("{}\n[0.000000] Linux version\n{other}\n", mixed.join("\n"));
     let said = console(&rig, text);
     assert_eq!((said.status, &*said.err), (0, ""));

@@ -125,9 +125,7 @@ fn a_signal_ends_it_and_leaves_nothing_behind() {
     let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
     assert!(made.success());
     for form in ["ctf", "html", "parquet", "perfetto"] {
-        let args = [
-            "convert", "--to", form, "-o", "out", "--dmesg", "fifo", "snap",
-        ];
+        let args = ["convert", "--to", form, "-o", "out", "--dmesg", "fifo", "snap"];
         let mut command = rig.command(&args);
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         // It is opened when the other end is.
@@ -138,12 +136,7 @@ fn a_signal_ends_it_and_leaves_nothing_behind() {
         drop(log);
         assert_eq!(child.wait().unwrap().code(), Some(2));
         let mut said = String::new();
-        child
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut said)
-            .unwrap();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         assert!(said.contains("interrupted"), "{said}");
         assert_eq!(names(&rig), ["fifo", "snap"], "{form}");
     }
@@ -152,12 +145,7 @@ fn a_signal_ends_it_and_leaves_nothing_behind() {
 #[test]
 fn only_the_owner_may_read_it() {
     let rig = rig();
-    for (form, mode) in [
-        ("ctf", 0o700),
-        ("html", 0o600),
-        ("parquet", 0o700),
-        ("perfetto", 0o600),
-    ] {
+    for (form, mode) in [("ctf", 0o700), ("html", 0o600), ("parquet", 0o700), ("perfetto", 0o600)] {
         assert_eq!(convert(&rig, form, form).status, 0);
         let found = fs::metadata(rig.path(form)).unwrap().permissions().mode();
         assert_eq!(found & 0o777, mode, "{form}");
@@ -220,8 +208,7 @@ fn perfetto_gets_a_track_for_each_thread_and_component() {
     let interned = |field| -> HashMap<String, String> {
         let all = packets.iter().flat_map(|p| messages(p, 12));
         let all = all.flat_map(|data| messages(&data, field));
-        all.map(|i| (texts(&i, 1).concat(), texts(&i, 2).concat()))
-            .collect()
+        all.map(|i| (texts(&i, 1).concat(), texts(&i, 2).concat())).collect()
     };
     let (categories, events, names) = (interned(1), interned(2), interned(3));
     // DebugAnnotation: name, and a uint_value or string_value
@@ -243,10 +230,7 @@ fn perfetto_gets_a_track_for_each_thread_and_component() {
             messages(p, 11).into_iter().map(move |e| {
                 // TYPE_INSTANT
                 assert_eq!(texts(&e, 9), ["3"]);
-                let of: Vec<_> = texts(&e, 3)
-                    .iter()
-                    .map(|id| categories[id].clone())
-                    .collect();
+                let of: Vec<_> = texts(&e, 3).iter().map(|id| categories[id].clone()).collect();
                 let mut name = texts(&e, 23);
                 name.extend(texts(&e, 10).iter().map(|id| events[id].clone()));
                 let parts = [&time, &texts(&e, 11), &of, &name, &annotations(&e)];
@@ -273,17 +257,11 @@ fn perfetto_gets_a_track_for_each_thread_and_component() {
 fn a_thread_with_the_id_of_one_that_has_ended_has_its_own_track() {
     let rig = rig();
     let mut b = Builder::new();
-    b.system(BOOT_ID)
-        .clock(1, &[[0; 4], [SECOND; 4]])
-        .component(1, "disk")
-        .component(2, "net");
+    b.system(BOOT_ID).clock(1, &[[0; 4], [SECOND; 4]]).component(1, "disk").component(2, "net");
     // Two rings of one task, then two of another that got its id.
-    for (n, (component, comm, exit)) in (1..).zip([
-        (1, "old", 3 * SECOND),
-        (2, "old", 2 * SECOND),
-        (1, "new", 0),
-        (2, "new", 0),
-    ]) {
+    for (n, (component, comm, exit)) in
+        (1..).zip([(1, "old", 3 * SECOND), (2, "old", 2 * SECOND), (1, "new", 0), (2, "new", 0)])
+    {
         let mut ring = Ring::task(component, n, 42, comm);
         ring.exit_clock = exit;
         b.ring(&ring);
@@ -306,10 +284,7 @@ fn a_thread_with_the_id_of_one_that_has_ended_has_its_own_track() {
             (names.concat(), texts(&d, 5).concat())
         })
         .collect();
-    let tracks: Vec<_> = tracks
-        .iter()
-        .map(|(a, b)| (a.as_str(), b.as_str()))
-        .collect();
+    let tracks: Vec<_> = tracks.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
     assert_eq!(
         tracks,
         [
@@ -360,19 +335,11 @@ fn arguments_keep_apart_whatever_they_are_called() {
     let metadata = rig.read("ctf/metadata");
     for name in ["_msg;", "_message;", "_msg_;", "_message_;"] {
         let of_site = metadata.split("test::inner:11").nth(1).unwrap();
-        assert_eq!(
-            of_site.matches(&format!(" {name}")).count(),
-            1,
-            "{metadata}"
-        );
+        assert_eq!(of_site.matches(&format!(" {name}")).count(), 1, "{metadata}");
     }
     let log = rig.read("otlp");
     for name in ["message", "msg", "message'"] {
-        assert_eq!(
-            log.matches(&format!("\"blog.arg.{name}\"")).count(),
-            1,
-            "{log}"
-        );
+        assert_eq!(log.matches(&format!("\"blog.arg.{name}\"")).count(), 1, "{log}");
     }
 }
 
@@ -380,9 +347,7 @@ fn arguments_keep_apart_whatever_they_are_called() {
 fn unpack(page: &str, class: &str) -> Vec<u8> {
     let packed = STANDARD.decode(script(page, class)).unwrap();
     let mut raw = Vec::new();
-    flate2::read::GzDecoder::new(&packed[..])
-        .read_to_end(&mut raw)
-        .unwrap();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut raw).unwrap();
     raw
 }
 
@@ -399,36 +364,23 @@ fn numbers<const N: usize>(bytes: &[u8]) -> Vec<usize> {
 #[test]
 fn a_report_has_all_records() {
     let rig = rig();
-    let spans = [
-        "--span", "read *", "state *", "--span", "read *", "nothing*",
-    ];
-    let output = convert_with(
-        &rig,
-        "html",
-        "report.html",
-        &[&spans[..], &["-k", "component"]].concat(),
-    );
+    let spans = ["--span", "read *", "state *", "--span", "read *", "nothing*"];
+    let output =
+        convert_with(&rig, "html", "report.html", &[&spans[..], &["-k", "component"]].concat());
     assert!(output.status == 0, "{output:?}");
     let page = rig.read("report.html");
     let about: serde_json::Value = serde_json::from_str(script(&page, "about-data")).unwrap();
     assert_eq!(about["records"], 5);
     assert_eq!(about["lost"], 5);
-    assert_eq!(
-        (&about["start_s"], &about["start_ns"]),
-        (&1.into(), &0.into())
-    );
+    assert_eq!((&about["start_s"], &about["start_ns"]), (&1.into(), &0.into()));
     assert_eq!(about["real_s"], 1_700_000_001);
     let columns = unpack(&page, "columns");
     let (times, rest) = columns.split_at(5 * 8);
-    let times: Vec<f64> = times
-        .chunks(8)
-        .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
-        .collect();
+    let times: Vec<f64> =
+        times.chunks(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
     assert_eq!(times, [0.0, 0.0, 1e9, 1e9 + 500.0, 2e9]);
     let (lengths, rest) = rest.split_at(2 * 8);
-    let lengths = lengths
-        .chunks(8)
-        .map(|b| f64::from_le_bytes(b.try_into().unwrap()));
+    let lengths = lengths.chunks(8).map(|b| f64::from_le_bytes(b.try_into().unwrap()));
     assert_eq!(lengths.collect::<Vec<_>>(), [2e9, 1e9 + 500.0]);
     let (ends, rest) = rest.split_at(5 * 4);
     let (spans, rest) = rest.split_at(2 * 3 * 4);
@@ -453,10 +405,7 @@ fn a_report_has_all_records() {
         });
         let args: String = args.collect();
         let context = lane["context"].as_str().unwrap();
-        got.push(format!(
-            "{} {context} {}: {message}{args}",
-            site["level"], site["line"]
-        ));
+        got.push(format!("{} {context} {}: {message}{args}", site["level"], site["line"]));
         start = ends[i];
     }
     assert_eq!(
@@ -476,11 +425,7 @@ fn a_report_has_all_records() {
 fn spans_that_do_not_fit_are_refused() {
     let rig = rig();
     for (form, args, said) in [
-        (
-            "ctf",
-            &["--span", "a", "b"][..],
-            "only html and perfetto have spans",
-        ),
+        ("ctf", &["--span", "a", "b"][..], "only html and perfetto have spans"),
         ("html", &["-k", "arg.tag"], "of which spans?"),
         ("html", &["--span", "a"], "2 values required"),
     ] {
@@ -506,12 +451,8 @@ fn what_has_no_other_half_is_reported() {
         ] {
             assert!(said.contains(what), "{said}");
         }
-        let output = convert_with(
-            &rig,
-            form,
-            &format!("whole.{form}"),
-            &["--span", "read *", "state *"],
-        );
+        let output =
+            convert_with(&rig, form, &format!("whole.{form}"), &["--span", "read *", "state *"]);
         assert_eq!(output.status, 0, "{output:?}");
         assert!(output.err.is_empty(), "{output:?}");
     }

@@ -55,10 +55,7 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        child
-            .ok()
-            .filter(|_| can_ask())
-            .map(|child| Self { child, port })
+        child.ok().filter(|_| can_ask()).map(|child| Self { child, port })
     }
 
     /// Whether it has the file of a build ID.
@@ -83,14 +80,9 @@ fn can_ask() -> bool {
 /// The snapshot "snap", with a record of each image, of which the build IDs are given.
 fn write_snapshot(rig: &Rig, images: &[(&str, Vec<u8>)]) {
     let numbered = (0u32..).zip(images);
-    let images: Vec<_> = numbered
-        .map(|(n, (name, id))| (1 + 4 * n, 4, &id[..], *name))
-        .collect();
+    let images: Vec<_> = numbered.map(|(n, (name, id))| (1 + 4 * n, 4, &id[..], *name)).collect();
     let mut b = Builder::new();
-    b.system(BOOT_ID)
-        .clock(1, &[[0; 4], [1 << 40; 4]])
-        .images(&images)
-        .component(1, "disk");
+    b.system(BOOT_ID).clock(1, &[[0; 4], [1 << 40; 4]]).images(&images).component(1, "disk");
     let mut ring = Ring::task(1, 1, 42, "dd");
     ring.records = images.len() as u64;
     let mut page = Page::new(1, 1, 1000, 0);
@@ -131,15 +123,9 @@ fn a_debuginfod_has_the_tables() {
     // What a package's build makes of modules, and of a kernel.
     let mut images = Vec::new();
     for (name, command) in [
-        (
-            "table",
-            "objcopy --only-keep-debug --add-section .blog.table=table",
-        ),
+        ("table", "objcopy --only-keep-debug --add-section .blog.table=table"),
         ("keep", "objcopy --only-keep-debug"),
-        (
-            "zlib",
-            "objcopy --only-keep-debug --compress-debug-sections=zlib",
-        ),
+        ("zlib", "objcopy --only-keep-debug --compress-debug-sections=zlib"),
         ("split", "eu-strip -f"),
         ("vmlinux", "objcopy --only-keep-debug"),
     ] {
@@ -167,22 +153,15 @@ fn a_debuginfod_has_the_tables() {
     while !images.iter().all(|(_, id)| server.has(&hex(id))) {
         assert!(waited < 300, "debuginfod doesn't find its files");
         if waited % 10 == 9 {
-            image::tool(
-                at,
-                &["sh", "-c", &format!("kill -USR1 {}", server.child.id())],
-            );
+            image::tool(at, &["sh", "-c", &format!("kill -USR1 {}", server.child.id())]);
         }
         waited += 1;
         sleep(Duration::from_millis(100));
     }
-    let expected: String = (0..images.len())
-        .map(|n| format!("read {n} sectors at 0x0\n"))
-        .collect();
+    let expected: String =
+        (0..images.len()).map(|n| format!("read {n} sectors at 0x0\n")).collect();
     let url = format!("http://127.0.0.1:{}", server.port);
-    assert_eq!(
-        read_by(&rig, &url, "cache", false),
-        (expected, String::new(), 0)
-    );
+    assert_eq!(read_by(&rig, &url, "cache", false), (expected, String::new(), 0));
     // Of a module that has its table, only that came.
     assert_eq!(tables_in(&at.join("cache"), &images[0].1).len(), 1);
     let came = fs::read_dir(at.join("cache").join(hex(&images[0].1))).unwrap();
@@ -247,10 +226,7 @@ fn a_server_can_do_no_harm() {
     // It never answers. Nothing more is asked then.
     let (url, count) = serve(|_| sleep(Duration::from_secs(600)));
     let said = read(&url, "hangs");
-    assert!(
-        said.contains("debuginfod-find: no answer in time"),
-        "{said}"
-    );
+    assert!(said.contains("debuginfod-find: no answer in time"), "{said}");
     assert_eq!(count.load(Ordering::Relaxed), 1);
 
     // It never ends. What came is removed.
@@ -259,10 +235,7 @@ fn a_server_can_do_no_harm() {
         while stream.write_all(&[b'x'; 1 << 16]).is_ok() {}
     });
     let said = read(&url, "endless");
-    assert!(
-        said.contains("debuginfod-find: Input/output error"),
-        "{said}"
-    );
+    assert!(said.contains("debuginfod-find: Input/output error"), "{said}");
     let mut left = Command::new("find");
     left.args(["endless", "-type", "f", "-size", "+1"]);
     let left = Said::of(left.current_dir(rig.path("")));

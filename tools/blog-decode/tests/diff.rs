@@ -34,13 +34,7 @@ fn diff_shows_what_is_new() {
         b.end()
     };
     // What is new was logged after it was taken.
-    let old = file(
-        4_500,
-        &[
-            (1, 5, &[(1, 0, 0..3), (2, 3, 3..5)]),
-            (2, 2, &[(1, 0, 1..3)]),
-        ],
-    );
+    let old = file(4_500, &[(1, 5, &[(1, 0, 0..3), (2, 3, 3..5)]), (2, 2, &[(1, 0, 1..3)])]);
     let new = file(
         1 << 31,
         &[
@@ -51,17 +45,9 @@ fn diff_shows_what_is_new() {
     );
     rig.write("old", old);
     rig.write("new", new);
-    let lines = rig.lines(&[
-        "diff",
-        "old",
-        "new",
-        "--format",
-        "{pid} {level} {arg.count} {message:1}",
-    ]);
-    let lines: Vec<&str> = lines
-        .iter()
-        .map(|l| l.split(" read").next().unwrap())
-        .collect();
+    let lines =
+        rig.lines(&["diff", "old", "new", "--format", "{pid} {level} {arg.count} {message:1}"]);
+    let lines: Vec<&str> = lines.iter().map(|l| l.split(" read").next().unwrap()).collect();
     assert_eq!(
         lines,
         [
@@ -105,15 +91,7 @@ fn losses_of_a_ring_without_a_new_page_are_news() {
         b.end()
     };
     rig.write("old", file(1 << 30, &|_| {}, true));
-    let diff = || {
-        rig.lines(&[
-            "diff",
-            "old",
-            "new",
-            "--format",
-            "{clock} {pid} {level} {message}",
-        ])
-    };
+    let diff = || rig.lines(&["diff", "old", "new", "--format", "{clock} {pid} {level} {message}"]);
     rig.write("new", file(1 << 31, &|_| {}, true));
     assert!(diff().is_empty());
     // It wanted a page and got none.
@@ -126,10 +104,7 @@ fn losses_of_a_ring_without_a_new_page_are_news() {
     rig.write("new", file(1 << 31, &both, false));
     assert_eq!(
         diff(),
-        [
-            "3000 42 lost 1 older record overwritten",
-            "3000 42 lost 1 record lost here (no-page)",
-        ]
+        ["3000 42 lost 1 older record overwritten", "3000 42 lost 1 record lost here (no-page)",]
     );
 }
 
@@ -139,10 +114,7 @@ fn streams_are_compared_too() {
     let rig = Rig::new();
     // 151 records, 60 of which have room in a page.
     let (clock, page) = (|n: u64| SECOND + n, 60);
-    let ring = |records| Ring {
-        records,
-        ..Ring::task(1, 1, 42, "fio")
-    };
+    let ring = |records| Ring { records, ..Ring::task(1, 1, 42, "fio") };
     // The stream gives them in pieces of 17 at most.
     let stream = |from: u64, to: u64| {
         let mut b = begin(&[&rig.build_id], clock(from));
@@ -169,10 +141,7 @@ fn streams_are_compared_too() {
     rig.write("stream151", stream(0, 151));
     rig.write("snap101", snapshot(101));
     rig.write("snap151", snapshot(151));
-    for (dir, parts) in [
-        ("dir101", [(0, 70), (70, 101)]),
-        ("dir151", [(0, 80), (80, 151)]),
-    ] {
+    for (dir, parts) in [("dir101", [(0, 70), (70, 101)]), ("dir151", [(0, 80), (80, 151)])] {
         fs::create_dir(rig.path(dir)).unwrap();
         for (n, (from, to)) in (1..).zip(parts) {
             rig.write(&format!("{dir}/blog.{n:06}.stream"), stream(from, to));

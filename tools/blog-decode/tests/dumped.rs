@@ -23,13 +23,7 @@ fn rig() -> Rig {
     let mut later = sample();
     let mut page = Page::new(0, 1, 99_950, 0);
     page.record(99_950, 4, ());
-    let ring = Ring {
-        context: 0,
-        cpu: u32::MAX,
-        task: Some(0),
-        exit_clock: 0,
-        pages: vec![page],
-    };
+    let ring = Ring { context: 0, cpu: u32::MAX, task: Some(0), exit_clock: 0, pages: vec![page] };
     later.component("late", &[ring]);
     rig.write("snap", snapshot);
     rig.write("old", elf(&ram, 4));
@@ -43,10 +37,7 @@ fn sites_are_listed_from_dumps() {
     let sites = rig.good(&["sites", "--vmcore", "old"]);
     assert_eq!(sites, rig.good(&["sites", "snap"]));
     // Their numbers of records, by id.
-    let rows: Vec<Vec<&str>> = sites
-        .lines()
-        .map(|l| l.split_whitespace().collect())
-        .collect();
+    let rows: Vec<Vec<&str>> = sites.lines().map(|l| l.split_whitespace().collect()).collect();
     let counts: Vec<&str> = rows[1..].iter().map(|row| row[1]).collect();
     assert_eq!(counts, ["1", "1", "0", "0", "9"]);
     let both = rig.good(&["sites", "snap", "--vmcore", "new", "--used"]);
@@ -93,16 +84,10 @@ fn parts_of_a_dump_are_one() {
     }
     // In any order, beside others, and also as OLD and NEW.
     let args = |order: &[usize]| -> Vec<&str> {
-        order
-            .iter()
-            .flat_map(|&n| ["--vmcore", &names[n]])
-            .collect()
+        order.iter().flat_map(|&n| ["--vmcore", &names[n]]).collect()
     };
     for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
-        assert_eq!(
-            rig.good(&[&["sites"], &args(&order)[..]].concat()),
-            expected
-        );
+        assert_eq!(rig.good(&[&["sites"], &args(&order)[..]].concat()), expected);
     }
     let said = rig.run(&[&["diff", "snap"], &args(&[2, 1, 0])[..]].concat());
     assert_eq!((said.status, &*said.out), (0, ""));
@@ -112,10 +97,8 @@ fn parts_of_a_dump_are_one() {
     for order in [&[0][..], &[1], &[2], &[0, 1], &[0, 2], &[1, 2]] {
         let Said { status, err, .. } = rig.run(&[&["sites"], &args(order)[..]].concat());
         assert_ne!(status, 0);
-        let first = format!(
-            "blog-decode: {}: it is a part of a dump that was split: ",
-            names[order[0]]
-        );
+        let first =
+            format!("blog-decode: {}: it is a part of a dump that was split: ", names[order[0]]);
         assert!(err.starts_with(&first), "{order:?}: {err}");
     }
     let other = ["extract", "-o", "x", "--vmcore", "old", "--vmcore", "new"];
@@ -140,18 +123,12 @@ fn a_dump_that_is_cut_is_never_whole() {
     rig.write("noted", &noted);
     let Said { status, err, .. } = rig.run(&["sites", "--vmcore", "noted"]);
     assert_eq!(status, 1);
-    assert!(
-        err.contains("noted: it is incomplete, as makedumpfile has noted"),
-        "{err}"
-    );
+    assert!(err.contains("noted: it is incomplete, as makedumpfile has noted"), "{err}");
     // Of an ELF dump that can't be opened any more, too.
     let old = elf(&ram, 4);
     rig.write("cut", &old[..old.len() - 4096]);
     let Said { err, .. } = rig.run(&["sites", "--vmcore", "cut"]);
-    assert!(
-        err.starts_with("blog-decode: cut: it is cut off: "),
-        "{err}"
-    );
+    assert!(err.starts_with("blog-decode: cut: it is cut off: "), "{err}");
 }
 
 #[test]
@@ -183,10 +160,7 @@ fn dumps_may_be_packed() {
     rig.write("cut.gz", &whole[..whole.len() / 2]);
     let Said { status, err, .. } = rig.run(&["sites", "--vmcore", "cut.gz"]);
     assert_ne!(status, 0);
-    assert!(
-        err.starts_with("blog-decode: cut.gz: packed by gzip, and cut off after"),
-        "{err}"
-    );
+    assert!(err.starts_with("blog-decode: cut.gz: packed by gzip, and cut off after"), "{err}");
 }
 
 #[test]

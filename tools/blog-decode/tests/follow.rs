@@ -124,10 +124,7 @@ fn what_is_damaged_is_passed_over() {
             What::Loss { count, .. } => ("lost", count),
         });
     }
-    assert_eq!(
-        seen,
-        [("record", 0), ("record", 1), ("lost", 1), ("record", 3)]
-    );
+    assert_eq!(seen, [("record", 0), ("record", 1), ("lost", 1), ("record", 3)]);
     assert_eq!(live.files[0].damage.skipped_bytes, (to - from) as u64);
     assert_eq!(live.files[0].damage.lost_sections, 1);
 }
@@ -197,10 +194,7 @@ fn a_capture_is_followed_to_its_end_as_show_shows_it() {
         &["-w", "arg.0 > 90", "-B", "1"],
         &["--format", "{time} {message}", "--since", "1.0001"],
     ] {
-        let show = rig
-            .command(&[&["show", "capture"], args].concat())
-            .output()
-            .unwrap();
+        let show = rig.command(&[&["show", "capture"], args].concat()).output().unwrap();
         assert!(show.stdout.len() > 500, "{args:?}: {show:?}");
         let follow = rig.command(&[&["follow", "capture"], args].concat());
         let follow = { follow }.output().unwrap();
@@ -222,11 +216,7 @@ struct Following {
 impl Following {
     fn new(rig: &Rig, name: &str, args: &[&str]) -> Self {
         let fifo = rig.path(name);
-        assert!(Command::new("mkfifo")
-            .arg(&fifo)
-            .status()
-            .unwrap()
-            .success());
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let mut child = rig
             .command(&[&["follow", name], args].concat())
             .stdout(Stdio::piped())
@@ -249,12 +239,7 @@ impl Following {
     fn end(mut self) -> (String, String, Option<i32>) {
         let (mut out, mut err) = (String::new(), String::new());
         self.lines.read_to_string(&mut out).unwrap();
-        self.child
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut err)
-            .unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
         (out, err, self.child.wait().unwrap().code())
     }
 }
@@ -272,10 +257,7 @@ fn records_are_there_as_they_come_and_a_signal_ends_it_cleanly() {
     b.ring(&ring).page(&ring, &piece(3, 1, 0, &[SECOND]));
     f.pipe.write_all(&as_stream(sections(&mut b))).unwrap();
     // The pipe is open, and nothing more comes.
-    assert_eq!(
-        f.line(),
-        "[    1.000000] info  disk dd[42]: read 0 sectors at 0x3b9aca00\n"
-    );
+    assert_eq!(f.line(), "[    1.000000] info  disk dd[42]: read 0 sectors at 0x3b9aca00\n");
     // A module is loaded: its table is looked for now.
     b.images(&[(5, 4, &[9; 20], "new_mod")]);
     let mut page = piece(3, 1, 1, &[]);
@@ -290,11 +272,7 @@ fn records_are_there_as_they_come_and_a_signal_ends_it_cleanly() {
     f.pipe.write_all(&rest[..rest.len() / 2]).unwrap();
     let pid = f.child.id().to_string();
     // By the shell's own command: a small system has no other.
-    assert!(Command::new("sh")
-        .args(["-c", "kill -INT $0", &pid])
-        .status()
-        .unwrap()
-        .success());
+    assert!(Command::new("sh").args(["-c", "kill -INT $0", &pid]).status().unwrap().success());
     let (out, err, status) = f.end();
     assert_eq!(out, "");
     assert!(err.contains("1 records of new_mod not decoded"), "{err}");
@@ -308,15 +286,11 @@ fn the_end_of_a_stream_is_no_error_and_only_new_records_are_new() {
     let mut f = Following::new(&rig, "fifo", &["--new"]);
     let mut b = begin(&[&rig.id], 5 * SECOND);
     let ring = Ring::task(1, 3, 42, "dd");
-    b.ring(&ring)
-        .page(&ring, &piece(3, 1, 0, &[SECOND, 6 * SECOND]));
+    b.ring(&ring).page(&ring, &piece(3, 1, 0, &[SECOND, 6 * SECOND]));
     clock(&mut b, 7 * SECOND);
     b.page(&ring, &piece(3, 1, 2, &[7 * SECOND]));
     f.pipe.write_all(&as_stream(b.end())).unwrap();
-    drop(std::mem::replace(
-        &mut f.pipe,
-        fs::File::open("/dev/null").unwrap(),
-    ));
+    drop(std::mem::replace(&mut f.pipe, fs::File::open("/dev/null").unwrap()));
     let (out, err, status) = f.end();
     let times: Vec<_> = out.lines().map(|l| &l[..14]).collect();
     assert_eq!(times, ["[    6.000000]", "[    7.000000]"], "{err}");
@@ -398,9 +372,7 @@ fn the_streams_of_a_system_are_found() {
     }
     let run = |args: &[&str]| {
         let blog = blog.to_str().unwrap();
-        rig.command(&[&["follow", "--blog", blog], args].concat())
-            .output()
-            .unwrap()
+        rig.command(&[&["follow", "--blog", blog], args].concat()).output().unwrap()
     };
     // Of one that is there, its own is read; else the one for all, which isn't there.
     assert!(text(&run(&["-c", "disk"]).stderr).contains("301 of 301"));

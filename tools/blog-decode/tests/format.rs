@@ -55,12 +55,7 @@ const USIZE: u64 = <usize as BlogArg>::CODE.0;
 
 fn decode1<T: BlogArg + ?Sized>(format: &str, value: &T, width: usize, precision: usize) -> String {
     let codes = [T::CODE.0, USIZE, USIZE];
-    decode(
-        format,
-        &["v", "w", "p"],
-        &codes,
-        (value, &width, &precision),
-    )
+    decode(format, &["v", "w", "p"], &codes, (value, &width, &precision))
 }
 
 /// Compares with `format!` for each of many specs; `1$` is the width and `2$` the precision.
@@ -335,33 +330,18 @@ fn any_shape() -> impl Strategy<Value = Shaped> {
     prop_oneof![
         Just(Shaped::Empty),
         (any::<u8>(), any::<Option<i16>>()).prop_map(|(a, b)| Shaped::Pair(a, b)),
-        (
-            any::<bool>(),
-            any::<[u8; 3]>(),
-            any::<char>(),
-            any::<[u8; 4]>()
-        )
-            .prop_map(|(first, bytes, c, a)| Shaped::Named {
+        (any::<bool>(), any::<[u8; 3]>(), any::<char>(), any::<[u8; 4]>()).prop_map(
+            |(first, bytes, c, a)| Shaped::Named {
                 first,
-                inner: Inner {
-                    bytes,
-                    c,
-                    address: a.into()
-                }
-            }),
+                inner: Inner { bytes, c, address: a.into() }
+            }
+        ),
     ]
 }
 
 fn shape_descriptors() -> Vec<Type> {
-    let field = |name: &str, code: TypeCode| Field {
-        code: code.0,
-        name: name.into(),
-    };
-    let variant = |name: &str, shape, fields| Variant {
-        name: name.into(),
-        shape,
-        fields,
-    };
+    let field = |name: &str, code: TypeCode| Field { code: code.0, name: name.into() };
+    let variant = |name: &str, shape, fields| Variant { name: name.into(), shape, fields };
     vec![
         Type {
             code: INNER.0,
@@ -444,22 +424,14 @@ fn a_cut_string_shows_how_much_is_missing() {
     let stored = 1023 - 6;
     let missing = 2000 - stored;
     let x = "x".repeat(stored);
-    assert_eq!(
-        text,
-        format!("{x}\u{2026}[+{missing} bytes] \u{2026}[+4 bytes]")
-    );
+    assert_eq!(text, format!("{x}\u{2026}[+{missing} bytes] \u{2026}[+4 bytes]"));
     // Whatever the precision would have dropped anyway isn't missed.
     let text = decode("{:.5}", &["a", "b"], &codes, (long.as_str(), "tail"));
     assert_eq!(text, "xxxxx");
     let text = decode("{:?}", &["a"], &codes[..1], (long.as_str(),));
     let x = "x".repeat(1020);
     assert_eq!(text, format!("\"{x}\"\u{2026}[+980 bytes]"));
-    let text = decode(
-        "{0:?}",
-        &["a"],
-        &[<Option<&str>>::CODE.0],
-        (&Some(long.as_str()),),
-    );
+    let text = decode("{0:?}", &["a"], &[<Option<&str>>::CODE.0], (&Some(long.as_str()),));
     let x = "x".repeat(1019);
     assert_eq!(text, format!("Some(\"{x}\")\u{2026}[+981 bytes]"));
     let huge = "y".repeat(70_000);
@@ -499,13 +471,7 @@ fn hostile_types_are_errors() {
         variants: vec![Variant {
             name: "T".into(),
             shape: Shape::Tuple,
-            fields: fields
-                .into_iter()
-                .map(|code| Field {
-                    code,
-                    name: String::new(),
-                })
-                .collect(),
+            fields: fields.into_iter().map(|code| Field { code, name: String::new() }).collect(),
         }],
     };
     let d = |n: u64| TypeCode::derived(n).0;
@@ -588,12 +554,8 @@ fn what_rusts_own_tests_are_about() {
     // Builders: nothing inside, one, several, within each other, on one line and on many.
     each!(&[None, Some(None), Some(Some(-7_i16))]; "?" "#?" "x?" "#X?" "01$?" "#01$x?" "+?" "+#1$?");
     each!(&[None, Some("two\nlines \"q\"")]; "?" "#?" "1$?" "#1$.2$?");
-    let nested: [Result<Option<Option<()>>, Negative>; 4] = [
-        Ok(None),
-        Ok(Some(None)),
-        Ok(Some(Some(()))),
-        Err(Negative(-4095)),
-    ];
+    let nested: [Result<Option<Option<()>>, Negative>; 4] =
+        [Ok(None), Ok(Some(None)), Ok(Some(Some(()))), Err(Negative(-4095))];
     each!(&nested; "?" "#?" "1$?" "#01$?");
     each!([&[][..], &[0], &[1, 128, 255]]; "?" "#?" "x?" "02x?" "#04X?" "#1$?" "+?" "^1$?" "#x?");
     each!(&[[0_u8, 10, 200]]; "?" "#?" "02x?" "#1$X?");

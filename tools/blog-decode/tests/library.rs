@@ -49,10 +49,8 @@ fn fields_and_conditions_are_by_name() {
         expr: Some(Expr::parse("arg.count >= 8 && level == info").unwrap()),
         ..Filter::default()
     };
-    let (count, file) = (
-        Selector::parse("arg.count").unwrap().unwrap(),
-        Selector::parse("file").unwrap().unwrap(),
-    );
+    let (count, file) =
+        (Selector::parse("arg.count").unwrap().unwrap(), Selector::parse("file").unwrap().unwrap());
     let mut found = Vec::new();
     open().for_each(&filter, |entry| {
         let Some(subject) = entry.subject() else {
@@ -71,9 +69,7 @@ fn fields_and_conditions_are_by_name() {
 
 #[test]
 fn errors_say_which_file() {
-    let error = Captures::open([golden("text.txt")], &[], None)
-        .err()
-        .unwrap();
+    let error = Captures::open([golden("text.txt")], &[], None).err().unwrap();
     assert!(error.to_string().contains("text.txt"), "{error}");
     assert!(matches!(Expr::parse("level <="), Err(Error::Syntax(_))));
     assert!(Selector::parse("nonsense").unwrap().is_none());

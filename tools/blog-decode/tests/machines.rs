@@ -53,13 +53,7 @@ impl File<'_> {
         let ms = |n: u64| n * SECOND / 1000;
         let now = ms(self.taken);
         b.system_of(self.host, BOOT_ID)
-            .clock(
-                1,
-                &[
-                    [0, 0, 0, self.booted],
-                    [now, now, now, self.booted + now + self.set],
-                ],
-            )
+            .clock(1, &[[0, 0, 0, self.booted], [now, now, now, self.booted + now + self.set]])
             .images(&[(1, 4, b"id", "test_mod")])
             .component(1, "disk");
         let mut ring = self.ring.clone();
@@ -84,11 +78,7 @@ impl File<'_> {
 
 /// Pages of a file that was taken at this ms.
 fn taken(taken: u64, pages: Pages<'_>) -> File<'_> {
-    File {
-        taken,
-        pages,
-        ..File::default()
-    }
+    File { taken, pages, ..File::default() }
 }
 
 fn folder(files: &[(&str, Vec<u8>)]) -> Rig {
@@ -114,17 +104,11 @@ fn shown_as(rig: &Rig, args: &[&str], format: &str) -> (Vec<String>, String) {
     let lines = out.out.lines().filter(|l| !l.starts_with("-- boot"));
     // There is no side table.
     let said = out.err.lines().filter(|l| !l.contains("not decoded"));
-    (
-        lines.map(line).collect(),
-        said.collect::<Vec<_>>().join("\n"),
-    )
+    (lines.map(line).collect(), said.collect::<Vec<_>>().join("\n"))
 }
 
 fn ms(records: &[String]) -> Vec<u64> {
-    records
-        .iter()
-        .map(|l| l.split(' ').next().unwrap().parse().unwrap())
-        .collect()
+    records.iter().map(|l| l.split(' ').next().unwrap().parse().unwrap()).collect()
 }
 
 fn count(range: Range<u64>) -> Vec<u64> {
@@ -138,15 +122,7 @@ fn machines_from_one_saved_state_are_told_apart() {
     let a = [shared[0], (2, 2, &[30, 110, 120, 130][..])];
     let b = [shared[0], (2, 2, &[30, 111, 121, 131][..])];
     for (b, text) in [(&b, 0), (&a, 7)] {
-        let file = |pages, text, taken| {
-            File {
-                pages,
-                text,
-                taken,
-                ..File::default()
-            }
-            .bytes()
-        };
+        let file = |pages, text, taken| File { pages, text, taken, ..File::default() }.bytes();
         // A later file of each.
         let more_a = [a[0], a[1], (3, 6, &[140, 150][..])];
         let more_b = [b[0], b[1], (3, 6, &[145, 155][..])];
@@ -158,25 +134,16 @@ fn machines_from_one_saved_state_are_told_apart() {
         ]);
         let (records, said) = shown(&rig, &["a1", "b1"]);
         assert_eq!(records.len(), 12, "{records:#?}");
-        assert!(
-            said.contains("a1 and b1: of two machines with one boot id"),
-            "{said}"
-        );
-        for order in [
-            ["a1", "b1", "a2", "b2"],
-            ["b2", "a2", "a1", "b1"],
-            ["a2", "a1", "b2", "b1"],
-        ] {
+        assert!(said.contains("a1 and b1: of two machines with one boot id"), "{said}");
+        for order in [["a1", "b1", "a2", "b2"], ["b2", "a2", "a1", "b1"], ["a2", "a1", "b2", "b1"]]
+        {
             let (mut records, said) = shown(&rig, &order);
             records.sort();
             assert_eq!(records.len(), 16, "{order:?}: {records:#?}");
             assert_eq!(said.matches("of two machines").count(), 1, "{said}");
             // All of each, and nothing twice: the first ones are in both.
             let old = records.iter().filter(|r| r.starts_with("10 ")).count();
-            let (new, newer) = (
-                &records[2..4],
-                records.iter().filter(|r| r.starts_with("14")),
-            );
+            let (new, newer) = (&records[2..4], records.iter().filter(|r| r.starts_with("14")));
             assert_eq!((old, newer.count()), (2, 2), "{new:?}");
         }
         // One of them alone is one.
@@ -197,19 +164,12 @@ fn machines_without_a_page_in_common_are_told_apart_by_its_neighbours() {
         // It counts anew.
         ("anew", file(&[(2, 0, &[140, 150][..])], 160)),
     ]);
-    for (second, is_other) in [
-        ("next", false),
-        ("sooner", true),
-        ("earlier", true),
-        ("anew", false),
-    ] {
+    for (second, is_other) in
+        [("next", false), ("sooner", true), ("earlier", true), ("anew", false)]
+    {
         for order in [["a", second], [second, "a"]] {
             let (records, said) = shown(&rig, &order);
-            assert_eq!(
-                said.contains("of two machines"),
-                is_other,
-                "{order:?}: {said}"
-            );
+            assert_eq!(said.contains("of two machines"), is_other, "{order:?}: {said}");
             let kept = records.iter().filter(|r| !r.ends_with("lost")).count();
             assert!(kept >= 5, "{order:?}: {records:#?}");
         }
@@ -219,16 +179,8 @@ fn machines_without_a_page_in_common_are_told_apart_by_its_neighbours() {
 #[test]
 fn machines_whose_clocks_contradict_each_other_are_told_apart() {
     // They have no page in common.
-    let file = |pages, taken, booted, set| {
-        File {
-            pages,
-            taken,
-            booted,
-            set,
-            ..File::default()
-        }
-        .bytes()
-    };
+    let file =
+        |pages, taken, booted, set| File { pages, taken, booted, set, ..File::default() }.bytes();
     let (old, new) = ([(1, 0, &[10, 20][..])], [(4, 9, &[1500, 1600][..])]);
     let hour = 3600 * SECOND;
     let rig = folder(&[
@@ -253,10 +205,7 @@ fn machines_whose_clocks_contradict_each_other_are_told_apart() {
     ] {
         for order in [["a", second], [second, "a"]] {
             let (records, said) = shown(&rig, &order);
-            assert!(
-                said.contains(words) && said.is_empty() == words.is_empty(),
-                "{said}"
-            );
+            assert!(said.contains(words) && said.is_empty() == words.is_empty(), "{said}");
             let all = records.iter().filter(|r| !r.ends_with("lost")).count();
             assert_eq!(all, 4, "{records:#?}");
         }
@@ -266,30 +215,17 @@ fn machines_whose_clocks_contradict_each_other_are_told_apart() {
 #[test]
 fn machines_that_were_named_are_apart() {
     let pages = [(1, 0, &[10, 20, 30][..])];
-    let file = File {
-        pages: &pages,
-        ..File::default()
-    }
-    .bytes();
+    let file = File { pages: &pages, ..File::default() }.bytes();
     let rig = folder(&[("x", file.clone()), ("y", file)]);
     assert_eq!(
         shown(&rig, &["x", "y"]),
         (
-            vec![
-                "10 dd tests -".into(),
-                "20 dd tests -".into(),
-                "30 dd tests -".into()
-            ],
+            vec!["10 dd tests -".into(), "20 dd tests -".into(), "30 dd tests -".into()],
             String::new()
         )
     );
     let (records, said) = shown(&rig, &["--host", "a=x", "--host", "b=y"]);
-    let hosts = |host: &str| {
-        records
-            .iter()
-            .filter(|r| r.contains(&format!(" {host} ")))
-            .count()
-    };
+    let hosts = |host: &str| records.iter().filter(|r| r.contains(&format!(" {host} "))).count();
     assert_eq!((records.len(), hosts("a"), hosts("b")), (6, 3, 3), "{said}");
     let (records, _) = shown(&rig, &["x", "--host", "b=y"]);
     assert_eq!(records.len(), 6);
@@ -305,33 +241,13 @@ fn a_host_that_was_renamed_is_one() {
     let old = [(1, 0, &[10, 20][..])];
     let new = [(1, 0, &[10, 20, 30][..])];
     let rig = folder(&[
-        (
-            "old",
-            File {
-                host: "localhost",
-                pages: &old,
-                taken: 25,
-                ..File::default()
-            }
-            .bytes(),
-        ),
-        (
-            "new",
-            File {
-                host: "node1",
-                pages: &new,
-                ..File::default()
-            }
-            .bytes(),
-        ),
+        ("old", File { host: "localhost", pages: &old, taken: 25, ..File::default() }.bytes()),
+        ("new", File { host: "node1", pages: &new, ..File::default() }.bytes()),
     ]);
     for order in [["old", "new"], ["new", "old"]] {
         let (records, said) = shown(&rig, &order);
         assert_eq!(records, ["10 dd node1 -", "20 dd node1 -", "30 dd node1 -"]);
-        assert!(
-            said.contains("whose host localhost is called node1 now"),
-            "{said}"
-        );
+        assert!(said.contains("whose host localhost is called node1 now"), "{said}");
     }
 }
 
@@ -366,35 +282,12 @@ fn a_ring_that_went_to_another_with_the_same_id_has_two_owners() {
     let one = [(1, 0, &[10, 20, 30][..])];
     let two = [(2, 0, &[1010, 1020][..])];
     let rig = folder(&[
-        (
-            "a",
-            File {
-                pages: &one,
-                ring: ring("first"),
-                ..File::default()
-            }
-            .bytes(),
-        ),
-        (
-            "b",
-            File {
-                pages: &two,
-                ring: ring("second"),
-                taken: 2000,
-                ..File::default()
-            }
-            .bytes(),
-        ),
+        ("a", File { pages: &one, ring: ring("first"), ..File::default() }.bytes()),
+        ("b", File { pages: &two, ring: ring("second"), taken: 2000, ..File::default() }.bytes()),
     ]);
     for order in [["a", "b"], ["b", "a"]] {
         let (records, said) = shown(&rig, &order);
-        let expected = [
-            "10 first",
-            "20 first",
-            "30 first",
-            "1010 second",
-            "1020 second",
-        ];
+        let expected = ["10 first", "20 first", "30 first", "1010 second", "1020 second"];
         let expected = expected.map(|r| format!("{r} tests -"));
         assert_eq!((&records[..], said.as_str()), (&expected[..], ""));
     }
@@ -403,10 +296,7 @@ fn a_ring_that_went_to_another_with_the_same_id_has_two_owners() {
 #[test]
 fn copies_that_agree_are_one() {
     let pages = [(1, 0, &count(10..40)[..]), (2, 30, &count(40..50)[..])];
-    let file = File {
-        pages: &pages,
-        ..File::default()
-    };
+    let file = File { pages: &pages, ..File::default() };
     // A reader that may not see addresses gets no arguments.
     let mut withheld = file.builder();
     let ring = file.ring.clone();
@@ -421,19 +311,11 @@ fn copies_that_agree_are_one() {
     // The capture of a stream has pieces of pages.
     let mut b = Builder::new();
     b.system_of("tests", BOOT_ID)
-        .clock(
-            1,
-            &[[0, 0, 0, BOOTED], [SECOND, SECOND, SECOND, BOOTED + SECOND]],
-        )
+        .clock(1, &[[0, 0, 0, BOOTED], [SECOND, SECOND, SECOND, BOOTED + SECOND]])
         .images(&[(1, 4, b"id", "test_mod")])
         .component(1, "disk")
         .ring(&ring);
-    for (seq, first, at) in [
-        (1, 0, 10..25),
-        (1, 15, 25..40),
-        (2, 30, 40..45),
-        (2, 35, 45..50),
-    ] {
+    for (seq, first, at) in [(1, 0, 10..25), (1, 15, 25..40), (2, 30, 40..45), (2, 35, 45..50)] {
         let mut p = Page::new(1, seq, at.start * SECOND / 1000, first);
         for n in at {
             p.record(n * SECOND / 1000, 1, (&(n as u32), &0u64));
@@ -466,48 +348,26 @@ fn a_name_is_the_one_of_its_time() {
     let ring = |comm| Ring::task(1, 1, 42, comm);
     let one = [(1, 0, &[10, 20][..])];
     let two = [(1, 0, &[10, 20, 1010][..]), (2, 3, &[1020, 2010])];
-    let file = |taken, pages, comm| {
-        File {
-            pages,
-            taken,
-            ring: ring(comm),
-            ..File::default()
-        }
-        .bytes()
-    };
+    let file =
+        |taken, pages, comm| File { pages, taken, ring: ring(comm), ..File::default() }.bytes();
     let rig = folder(&[
         ("a", file(1000, &one, "first")),
         ("b", file(2000, &two[..1], "second")),
         ("c", file(3000, &two, "third")),
     ]);
-    let expected = [
-        "10 first",
-        "20 first",
-        "1010 second",
-        "1020 second",
-        "2010 third",
-    ];
+    let expected = ["10 first", "20 first", "1010 second", "1020 second", "2010 third"];
     let expected = expected.map(|r| format!("{r} tests -"));
     for order in [["a", "b", "c"], ["c", "a", "b"], ["b", "c", "a"]] {
         let (records, said) = shown(&rig, &order);
-        assert_eq!(
-            (&records[..], said.as_str()),
-            (&expected[..], ""),
-            "{order:?}"
-        );
+        assert_eq!((&records[..], said.as_str()), (&expected[..], ""), "{order:?}");
     }
 }
 
 #[test]
 fn what_is_said_of_a_thread_has_its_last_name() {
-    let ring = Ring {
-        records: 2,
-        ..Ring::task(1, 1, 42, "bash")
-    };
+    let ring = Ring { records: 2, ..Ring::task(1, 1, 42, "bash") };
     let mut b = Builder::new();
-    b.system(BOOT_ID)
-        .clock(1, &[[0, 0, 0, 0], [SECOND; 4]])
-        .component(1, "disk");
+    b.system(BOOT_ID).clock(1, &[[0, 0, 0, 0], [SECOND; 4]]).component(1, "disk");
     let mut page = Page::new(1, 1, 10, 0);
     page.record(10, 1, ());
     page.writer(20, 0, 0, (42, 42, "fio"));
@@ -523,20 +383,14 @@ fn what_is_said_of_a_thread_has_its_last_name() {
         let said = rig.run(&[args, &["--modules", "nowhere", "snap"]].concat());
         let text = said.out + &said.err;
         let found = text.lines().find(|line| line.contains(row));
-        assert!(
-            found.is_some_and(|row| row.contains("fio")),
-            "{args:?}: {text}"
-        );
+        assert!(found.is_some_and(|row| row.contains("fio")), "{args:?}: {text}");
     }
 }
 
 #[test]
 fn a_stream_tells_owners_of_a_ring_apart() {
     let at = |ms: u64| ms * SECOND / 1000;
-    let owner = |comm, exit_clock| Ring {
-        exit_clock,
-        ..Ring::task(1, 1, 42, comm)
-    };
+    let owner = |comm, exit_clock| Ring { exit_clock, ..Ring::task(1, 1, 42, comm) };
     // It ends, and another one with the same id takes the ring; or both end before the snapshot.
     for (first, second) in [
         (owner("first", at(15)), owner("second", 0)),
@@ -556,10 +410,7 @@ fn a_stream_tells_owners_of_a_ring_apart() {
         let (records, said) = shown(&rig, &["stream"]);
         assert_eq!(
             (&records[..], said.as_str()),
-            (
-                &["10 first tests -".into(), "20 second tests -".into()][..],
-                ""
-            )
+            (&["10 first tests -".into(), "20 second tests -".into()][..], "")
         );
     }
 }
@@ -587,10 +438,7 @@ fn all_instants_of_a_boot_tell_its_clock() {
         if at > 10 * SECOND {
             page.record(at, 1, (&1u32, &2u64));
         }
-        b.images(&[(1, 4, b"id", "test_mod")])
-            .component(1, "disk")
-            .ring(&ring)
-            .page(&ring, &page);
+        b.images(&[(1, 4, b"id", "test_mod")]).component(1, "disk").ring(&ring).page(&ring, &page);
         match stream {
             true => as_stream(b.bytes),
             false => b.end(),
@@ -603,12 +451,7 @@ fn all_instants_of_a_boot_tell_its_clock() {
         ("late", file(&[all[0], all[2]], 25 * s, false)),
         ("stream", file(&all, 25 * s, true)),
     ]);
-    for files in [
-        &["early", "late"][..],
-        &["late", "early"],
-        &["stream"],
-        &["late", "stream"],
-    ] {
+    for files in [&["early", "late"][..], &["late", "early"], &["stream"], &["late", "stream"]] {
         assert_eq!(ms(&shown(&rig, files).0), [5_000, 15_000], "{files:?}");
     }
 }

@@ -83,9 +83,7 @@ fn capture(pages: u64) -> Vec<u8> {
 /// The capture of a stream of so many rings: in each pass, each of them has got a piece of a page.
 fn passes(rings: u32, of: Range<u64>) -> Vec<u8> {
     let mut b = begin();
-    let rings: Vec<_> = (1..=rings)
-        .map(|i| Ring::task(1, i, 100 + i as i32, "task"))
-        .collect();
+    let rings: Vec<_> = (1..=rings).map(|i| Ring::task(1, i, 100 + i as i32, "task")).collect();
     for ring in &rings {
         b.ring(ring);
     }
@@ -137,10 +135,7 @@ fn most(dir: &Path, bytes: Vec<u8>, records: u64) -> usize {
 }
 
 fn count_and_print(paths: &[PathBuf], records: u64) {
-    let files: Vec<_> = paths
-        .iter()
-        .map(|path| Snapshot::open(path).unwrap())
-        .collect();
+    let files: Vec<_> = paths.iter().map(|path| Snapshot::open(path).unwrap()).collect();
     assert!(files.iter().all(|file| !file.damage.any()));
     let boots = boot::of(&files);
     let streams = merge::unite(&files, |_| true);
@@ -241,10 +236,7 @@ fn is_linear(what: &str, files: impl Fn(u32) -> Vec<Snapshot>, boots: impl Fn(us
         let (few, many, most) = (few[n], many[n], most[n]);
         println!("{what}: {few}, {many}, {most} {unit}");
         // By 300 more, by 400 more: tables that double may do so in either.
-        assert!(
-            most - many <= 2 * (many - few),
-            "{what}: {few}, {many}, {most} {unit}"
-        );
+        assert!(most - many <= 2 * (many - few), "{what}: {few}, {many}, {most} {unit}");
     }
 }
 
@@ -280,10 +272,7 @@ fn memory_is_that_of_the_rings_and_not_of_their_length() {
         // On either side of these, hash tables grow. Of so many, not all can be open at once.
         let (few, many) = (of(28_000), of(56_000));
         println!("rings of one record: {} bytes each", (many - few) / 28_000);
-        assert!(
-            (many - few) / 28_000 < (500 << 20) / 1_000_000,
-            "{overlap}: {few}, {many}"
-        );
+        assert!((many - few) / 28_000 < (500 << 20) / 1_000_000, "{overlap}: {few}, {many}");
     }
     let of = |pages| most(dir.path(), capture(pages), RECORDS * pages);
     let (short, long) = (of(300), of(3000));

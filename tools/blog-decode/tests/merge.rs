@@ -25,16 +25,8 @@ fn machine(id: &[u8], host: &str, boot_id: u8, booted: u64, seconds: &[u64]) -> 
     let mut b = Builder::new();
     b.system_of(host, [boot_id; 16]);
     // The ring's clock is not the one since boot.
-    let at = |s: u64| {
-        [
-            s * SECOND,
-            s * SECOND,
-            (s + 100) * SECOND,
-            (booted + s + 100) * SECOND,
-        ]
-    };
-    b.clock(1, &[at(0), at(50)])
-        .images(&[(1, 4, id, "test_mod")]);
+    let at = |s: u64| [s * SECOND, s * SECOND, (s + 100) * SECOND, (booted + s + 100) * SECOND];
+    b.clock(1, &[at(0), at(50)]).images(&[(1, 4, id, "test_mod")]);
     b.component(1, "disk");
     let ring = Ring::task(1, 1, 42, "dd");
     let mut p = Page::new(1, 1, 0, 0);
@@ -86,12 +78,7 @@ fn rings_are_merged_by_time_over_breaks_of_the_clock() {
         [0, 0, 0, 0],
         [20 * SECOND, 10 * SECOND, 10 * SECOND, 10 * SECOND],
         [turns(1), 10 * SECOND, 110 * SECOND, 110 * SECOND],
-        [
-            turns(1) + 10 * SECOND,
-            20 * SECOND,
-            120 * SECOND,
-            120 * SECOND,
-        ],
+        [turns(1) + 10 * SECOND, 20 * SECOND, 120 * SECOND, 120 * SECOND],
     ];
     let mut b = Builder::new();
     b.system([1; 16])
@@ -130,37 +117,21 @@ fn machines_are_merged_by_real_time_and_told_apart() {
         "2024-10-04T00:18:25.000000Z info  alpha disk dd[42]: read 5 sectors at 0x0",
     ];
     assert_eq!(merged(&rig, &["a.snap", "b.snap"]), expected);
-    assert_eq!(
-        merged(&rig, &["a.snap", "b.snap", "-w", "host == beta"]),
-        expected[1..3]
-    );
+    assert_eq!(merged(&rig, &["a.snap", "b.snap", "-w", "host == beta"]), expected[1..3]);
     // One machine needs no name.
     assert!(!merged(&rig, &["a.snap"])[0].contains("alpha"));
     // The user's names, and the file's for one that has none.
     let hosts = |args: &[&str]| -> Vec<String> {
         let lines = merged(&rig, &[&["--json"], args].concat());
         let host = |l: &String| serde_json::from_str::<Value>(l).unwrap()["host"].clone();
-        lines
-            .iter()
-            .map(|l| host(l).as_str().unwrap().to_owned())
-            .collect()
+        lines.iter().map(|l| host(l).as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(
-        hosts(&[
-            "nameless.snap",
-            "--host",
-            "x=a.snap",
-            "b.snap",
-            "--host",
-            "y=b.snap"
-        ]),
+        hosts(&["nameless.snap", "--host", "x=a.snap", "b.snap", "--host", "y=b.snap"]),
         ["x", "y", "nameless", "y", "x"]
     );
     let columns = |l: &String| l.split(',').map(str::to_owned).collect::<Vec<_>>();
-    let csv: Vec<_> = merged(&rig, &["a.snap", "--csv"])
-        .iter()
-        .map(columns)
-        .collect();
+    let csv: Vec<_> = merged(&rig, &["a.snap", "--csv"]).iter().map(columns).collect();
     assert_eq!(csv[0][2..5], ["host", "boot_id", "source"]);
     assert_eq!(csv[1][2..5], ["alpha", &"01".repeat(16), "blog"]);
 }
@@ -186,25 +157,16 @@ fn lines_of_other_logs_stand_where_their_time_is() {
     assert_eq!(some(&["--pid", "43"]), chosen(&[0, 3, 4, 5, 7]));
     assert_eq!(some(&["--comm", "dd"]), chosen(&[0, 1, 2, 3, 4, 6, 7]));
     assert_eq!(some(&["--level", "err"]), chosen(&[0, 2, 3, 4, 5, 7]));
-    assert_eq!(
-        some(&["--since", "102", "--until", "104.5"]),
-        chosen(&[3, 4, 5])
-    );
+    assert_eq!(some(&["--since", "102", "--until", "104.5"]), chosen(&[3, 4, 5]));
     assert_eq!(some(&["--grep", "read 5|after"]), chosen(&[6, 7]));
-    assert_eq!(
-        some(&["-w", "component == dmesg && level <= err"]),
-        chosen(&[3, 4])
-    );
+    assert_eq!(some(&["-w", "component == dmesg && level <= err"]), chosen(&[3, 4]));
     // As context, too.
     assert_eq!(some(&["--grep", "block_rq", "-C", "1"]), chosen(&[4, 5, 6]));
     // Of several machines, they are the first one's, or that of the one that is named: beta booted
     // a second after alpha.
     let two = ["a.snap", "b.snap", "--dmesg", "beta=dmesg"];
     let lines = merged(&rig, &two);
-    assert_eq!(
-        lines[1],
-        "2024-10-04T00:18:21.500000Z       beta  dmesg: before"
-    );
+    assert_eq!(lines[1], "2024-10-04T00:18:21.500000Z       beta  dmesg: before");
     assert_eq!(
         lines[6],
         "2024-10-04T00:18:25.000000Z info  alpha disk dd[42]: read 5 sectors at 0x0"
@@ -212,14 +174,8 @@ fn lines_of_other_logs_stand_where_their_time_is() {
     assert_eq!(rig.run(&["a.snap", "--dmesg", "gamma=dmesg"]).status, 2);
     // One that could be another's is reported; one that is named twice is read once.
     for (args, told) in [
-        (
-            ["a.snap", "b.snap"],
-            "dmesg: taken for a log of alpha, as a.snap is; HOST=FILE says",
-        ),
-        (
-            ["b.snap", "a.snap"],
-            "dmesg: taken for a log of beta, as b.snap is; HOST=FILE says",
-        ),
+        (["a.snap", "b.snap"], "dmesg: taken for a log of alpha, as a.snap is; HOST=FILE says"),
+        (["b.snap", "a.snap"], "dmesg: taken for a log of beta, as b.snap is; HOST=FILE says"),
         (["a.snap", "a.snap"], ""),
     ] {
         let out = rig.run(&[&args[..], &["--dmesg", "dmesg", "--dmesg", "dmesg"]].concat());
@@ -240,22 +196,15 @@ fn each_output_says_what_a_line_is_from() {
         .map(|l| serde_json::from_str(l).unwrap())
         .collect();
     let types: Vec<_> = json.iter().map(|o| o["type"].as_str().unwrap()).collect();
-    let expected = [
-        "dmesg", "record", "ftrace", "dmesg", "dmesg", "ftrace", "record", "dmesg",
-    ];
+    let expected = ["dmesg", "record", "ftrace", "dmesg", "dmesg", "ftrace", "record", "dmesg"];
     assert_eq!(types, expected);
     assert_eq!(json[3]["level"], "err");
     assert_eq!(json[3]["boot_ns"], 103 * SECOND);
     assert_eq!(json[3]["wall_ns"], (DAY + 1103) * SECOND);
     assert_eq!((&json[5]["pid"], &json[5]["cpu"]), (&43.into(), &3.into()));
     let csv = merged(&rig, &[&all[..], &["--csv"]].concat());
-    let sources: Vec<_> = csv[1..]
-        .iter()
-        .map(|l| l.split(',').nth(4).unwrap())
-        .collect();
-    let expected = [
-        "dmesg", "blog", "ftrace", "dmesg", "dmesg", "ftrace", "blog", "dmesg",
-    ];
+    let sources: Vec<_> = csv[1..].iter().map(|l| l.split(',').nth(4).unwrap()).collect();
+    let expected = ["dmesg", "blog", "ftrace", "dmesg", "dmesg", "ftrace", "blog", "dmesg"];
     assert_eq!(sources, expected);
     let form = "{time} {component} {level} {cpu} {comm} {message}";
     let lines = merged(&rig, &[&all[..], &["--format", form]].concat());
@@ -267,10 +216,7 @@ fn each_output_says_what_a_line_is_from() {
     }
     let perfetto = unpacked(&fs::read(rig.path("p")).unwrap());
     for text in ["sched_switch: x", "between", "dmesg", "ftrace"] {
-        assert!(
-            perfetto.windows(text.len()).any(|w| w == text.as_bytes()),
-            "{text}"
-        );
+        assert!(perfetto.windows(text.len()).any(|w| w == text.as_bytes()), "{text}");
     }
     if let Ok(out) = Command::new("babeltrace2").arg(rig.path("c")).output() {
         let text = String::from_utf8(out.stdout).unwrap();
@@ -297,26 +243,16 @@ fn lines_of_the_kernel_are_read_whatever_transport_they_took() {
         let args = ["snap", "--dmesg", "log", "--json", "--grep", "word|nvme0"];
         let said = rig.run(&args);
         let name = transport.name;
-        let objects = said
-            .out
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let objects = said.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let seen: Vec<_> = objects
             .map(|o| {
-                (
-                    o["boot_ns"].as_u64().unwrap() / 1000,
-                    o["message"].as_str().unwrap().to_owned(),
-                )
+                (o["boot_ns"].as_u64().unwrap() / 1000, o["message"].as_str().unwrap().to_owned())
             })
             .collect();
         let expected = lines.map(|(us, text)| (us, text.to_owned()));
         assert_eq!(seen, expected, "{name}: {}", said.err);
         let others = said.err.lines().filter(|line| !line.ends_with(GUESSED));
-        assert_eq!(
-            (said.status, others.collect::<Vec<_>>()),
-            (0, vec![]),
-            "{name}"
-        );
+        assert_eq!((said.status, others.collect::<Vec<_>>()), (0, vec![]), "{name}");
     }
 }
 
@@ -333,11 +269,7 @@ fn what_has_no_time_that_counts_is_told_of() {
     let dated = "3 lines have a date and no time since boot";
     for (option, text, expected) in [
         ("--dmesg", "[    0.5] a\n[99999999999999.0] b\n", beyond),
-        (
-            "--dmesg",
-            "6,1,500000,-;a\n6,2,18446744073709552,-;b\n",
-            beyond,
-        ),
+        ("--dmesg", "6,1,500000,-;a\n6,2,18446744073709552,-;b\n", beyond),
         (
             "--ftrace",
             " dd-42 [001] 1.500000: x: a\n dd-42 [001] 99999999999999.500000: x: b\n",
@@ -354,9 +286,7 @@ fn what_has_no_time_that_counts_is_told_of() {
         assert_eq!(status, 1, "{err}");
         assert!(err.contains(expected), "{err}");
         // Nothing of it is left out.
-        let shown = out
-            .lines()
-            .filter(|l| l.contains("dmesg") || l.contains("ftrace"));
+        let shown = out.lines().filter(|l| l.contains("dmesg") || l.contains("ftrace"));
         assert_eq!(shown.count(), text.lines().count(), "{out}");
     }
     let (_, _, out) = with("--dmesg", "[    0.1] a\nlocal0:warn  : [    0.5] b\n");
@@ -370,10 +300,7 @@ fn what_has_no_time_that_counts_is_told_of() {
     let trace =
         "  one.dat:       fio-42 [001]  1.5: x: a\n  two.dat:   a b: c-43 [001]  1.6: x: b\n";
     let (_, _, out) = with("--ftrace", trace);
-    assert!(
-        out.contains(" fio[42]: x: a") && out.contains(" a b: c[43]: x: b"),
-        "{out}"
-    );
+    assert!(out.contains(" fio[42]: x: a") && out.contains(" a b: c[43]: x: b"), "{out}");
 }
 
 #[test]
@@ -383,10 +310,7 @@ fn a_log_that_has_no_times_is_told_of() {
     let out = rig.run(&["a.snap", "--dmesg", "dates"]);
     assert_eq!(out.status, 1);
     let err = out.err;
-    assert!(
-        err.contains("dates: no line has a time in seconds since boot"),
-        "{err}"
-    );
+    assert!(err.contains("dates: no line has a time in seconds since boot"), "{err}");
     assert_eq!(rig.run(&["a.snap", "--dmesg", "missing"]).status, 2);
 }
 
@@ -437,30 +361,15 @@ fn lines_stand_where_they_belong_after_a_sleep() {
     ];
     assert_eq!(lines, expected);
     let mono = merged(&rig, &[&all[..], &["-t", "mono"]].concat());
-    let times: Vec<_> = mono
-        .iter()
-        .map(|l| l[..14].trim_start_matches(['[', ' ']))
-        .collect();
-    let expected = [
-        "5.000000]",
-        "5.000001]",
-        "9.900000]",
-        "10.100000]",
-        "11.000000]",
-        "11.000001]",
-    ];
+    let times: Vec<_> = mono.iter().map(|l| l[..14].trim_start_matches(['[', ' '])).collect();
+    let expected =
+        ["5.000000]", "5.000001]", "9.900000]", "10.100000]", "11.000000]", "11.000001]"];
     assert_eq!(times[..6], expected);
     // An option names ftrace's clock: nothing is guessed.
     let boot = ["slept", "--ftrace", "booted", "--ftrace-clock", "boot"];
-    assert_eq!(
-        merged(&rig, &boot)[2],
-        "[ 3611.000002]       ftrace dd[42]: x: beside 11"
-    );
+    assert_eq!(merged(&rig, &boot)[2], "[ 3611.000002]       ftrace dd[42]: x: beside 11");
     let mono = ["slept", "--ftrace", "ftrace", "--ftrace-clock", "mono"];
-    assert_eq!(
-        merged(&rig, &mono)[2],
-        "[ 3611.000002]       ftrace dd[42]: x: beside 11"
-    );
+    assert_eq!(merged(&rig, &mono)[2], "[ 3611.000002]       ftrace dd[42]: x: beside 11");
     // One line says of it that it is guessed, whatever number of logs there is.
     let said = rig.run(&all).err;
     assert_eq!(said, format!("blog-decode: slept{GUESSED}\n"));
@@ -473,10 +382,7 @@ fn a_line_keeps_the_time_that_it_has() {
         "journal",
         "[    0.4] kernel: first\n[    1.5] systemd: between\n[    0.7] kernel: second\n",
     );
-    rig.write(
-        "pstore",
-        "Panic#1 Part1\n[    0.9] BUG\nPanic#1 Part2\n[    0.2] before\n",
-    );
+    rig.write("pstore", "Panic#1 Part1\n[    0.9] BUG\nPanic#1 Part2\n[    0.2] before\n");
     rig.write(
         "console",
         "[    0.0] Linux version 7\n[  900.0] old\n[    0.0] Linux version 7\n[    2.0] new\n",
@@ -484,9 +390,7 @@ fn a_line_keeps_the_time_that_it_has() {
     let shown = |log: &str| {
         let out = rig.run(&["a.snap", "--dmesg", log, "-w", "component == dmesg"]);
         let text = out.out;
-        let lines = text
-            .lines()
-            .map(|l| l.split_once("       ").unwrap_or((l, "")));
+        let lines = text.lines().map(|l| l.split_once("       ").unwrap_or((l, "")));
         let lines: Vec<_> = lines.map(|(a, b)| format!("{a} {b}")).collect();
         (lines, out.err, out.status)
     };
@@ -499,10 +403,7 @@ fn a_line_keeps_the_time_that_it_has() {
             "[  101.500000] dmesg: systemd: between"
         ]
     );
-    assert!(
-        said.contains("journal: lines that are earlier than one above"),
-        "{said}"
-    );
+    assert!(said.contains("journal: lines that are earlier than one above"), "{said}");
     assert_eq!(status, 0);
     let (lines, said, _) = shown("pstore");
     assert_eq!(
@@ -534,9 +435,7 @@ fn a_line_keeps_the_time_that_it_has() {
     );
     assert_eq!(status, 1);
     // What has one time only has no place for them.
-    let out = rig.run(&[
-        "convert", "--to", "perfetto", "-o", "p", "a.snap", "--dmesg", "console",
-    ]);
+    let out = rig.run(&["convert", "--to", "perfetto", "-o", "p", "a.snap", "--dmesg", "console"]);
     let said = out.err;
     assert!(
         said.contains("2 lines are of other boots") && said.contains("they are left out"),
@@ -557,15 +456,10 @@ fn dates_are_right_on_both_sides_of_summer_time() {
     let lines = |args: &[&str]| -> Vec<String> {
         let mut command = rig.command(&[&["spring", "-t", "wall"], args].concat());
         let text = Said::of(command.env("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")).out;
-        let starts = text
-            .lines()
-            .map(|l| l.split(' ').next().unwrap().to_owned());
+        let starts = text.lines().map(|l| l.split(' ').next().unwrap().to_owned());
         starts.collect()
     };
-    let all = [
-        "2026-03-29T01:59:59.000000+01:00",
-        "2026-03-29T03:00:01.000000+02:00",
-    ];
+    let all = ["2026-03-29T01:59:59.000000+01:00", "2026-03-29T03:00:01.000000+02:00"];
     assert_eq!(lines(&[]), all);
     assert_eq!(lines(&["--since", "2026-03-29 03:00"]), all[1..]);
     assert_eq!(lines(&["--until", "2026-03-29 01:59:59"]), all[..1]);

@@ -12,10 +12,8 @@ use std::{
     process::{Command, Output},
 };
 
-const PAGE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../Documentation/blog/first-five-minutes.rst"
-);
+const PAGE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../Documentation/blog/first-five-minutes.rst");
 const SNAPSHOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/newcomer");
 
 /// A command of the page, and what stands below it.
@@ -37,10 +35,7 @@ fn steps(page: &str) -> Vec<Step> {
         }
         match (&mut step, command) {
             (_, Some(command)) => {
-                step = Some(Step {
-                    command: command.to_owned(),
-                    output: Vec::new(),
-                });
+                step = Some(Step { command: command.to_owned(), output: Vec::new() });
             }
             (Some(step), None) => step.output.push(text.unwrap_or_default().to_owned()),
             (None, None) => {}
@@ -108,11 +103,7 @@ fn the_page_says_what_the_commands_give() {
             wrong.push(format!("$ {command}\n{text}{stderr}({})", got.status));
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "not as on the page:\n{}",
-        wrong.join("\n\n")
-    );
+    assert!(wrong.is_empty(), "not as on the page:\n{}", wrong.join("\n\n"));
     assert!(dir.path().join("report.html").exists());
 }
 
@@ -124,12 +115,7 @@ fn a_page_that_is_wrong_is_noticed() {
     assert_eq!(outputs, ["a|...", ""]);
     let page = |lines: &[&str]| lines.iter().map(|&l| l.to_owned()).collect::<Vec<_>>();
     let lines = ["a", "b", "c"];
-    for good in [
-        &["a", "b", "c"][..],
-        &["...", "c"],
-        &["a", "...", "c"],
-        &["..."],
-    ] {
+    for good in [&["a", "b", "c"][..], &["...", "c"], &["a", "...", "c"], &["..."]] {
         assert!(agree(&page(good), &lines), "{good:?}");
     }
     for bad in [&["a", "b"][..], &["a", "...", "b"], &["b", "..."], &[]] {

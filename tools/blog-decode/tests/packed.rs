@@ -95,10 +95,7 @@ fn what_is_there_of_a_packed_file_is_read() {
                 _ => "xz",
             };
             let start = format!("packed by {name}, and cut off after ");
-            let n = said
-                .split(&start)
-                .nth(1)
-                .unwrap_or_else(|| panic!("{said}"));
+            let n = said.split(&start).nth(1).unwrap_or_else(|| panic!("{said}"));
             let n: usize = n.split(' ').next().unwrap().parse().unwrap();
             // Forms differ in how much is lost with the end: a block of zstd is 128 KiB.
             let room = if form == "zst" { 128 << 10 } else { 33 << 10 };
@@ -125,10 +122,7 @@ fn what_is_missing_of_a_frame_is_counted() {
     }
     fs::write(&path, [FRAME, &FRAME[..8]].concat()).unwrap();
     let error = unpack::read(&path, 1 << 20).unwrap_err().to_string();
-    assert!(
-        error.ends_with("after 303 of 606 unpacked bytes"),
-        "{error}"
-    );
+    assert!(error.ends_with("after 303 of 606 unpacked bytes"), "{error}");
 }
 
 #[test]
@@ -190,10 +184,7 @@ fn what_is_packed_may_be_packed_again() {
             let whole = packed(&packed(&plain, inner), outer);
             let name = format!("twice.{inner}.{outer}");
             let (records, said) = shown(&rig, &name, &whole);
-            assert!(
-                records == all && !said.contains("packed by"),
-                "{name}: {said}"
-            );
+            assert!(records == all && !said.contains("packed by"), "{name}: {said}");
             // The inner one was cut off when it was packed again; or both are.
             let half = packed(&plain, inner);
             let half = packed(&half[..half.len() * 7 / 10], outer);
@@ -221,11 +212,7 @@ fn a_file_may_have_several_members() {
             let zeros = vec![0; padding];
             let both = [&packed(a, form)[..], &zeros, &packed(b, "gz"), &zeros].concat();
             let (records, said) = shown(&rig, "both", &both);
-            assert_eq!(
-                (&records, said.contains("packed by")),
-                (&all, false),
-                "{said}"
-            );
+            assert_eq!((&records, said.contains("packed by")), (&all, false), "{said}");
         }
     }
     for check in [Check::None, Check::Crc32, Check::Crc64, Check::Sha256] {
@@ -241,10 +228,7 @@ fn a_file_may_have_several_members() {
     let tail = [&packed(&plain, "gz")[..], b"tail"].concat();
     let (records, said) = shown(&rig, "tail", &tail);
     assert_eq!(records, all);
-    let behind = format!(
-        "what comes after {} unpacked bytes isn't packed",
-        plain.len()
-    );
+    let behind = format!("what comes after {} unpacked bytes isn't packed", plain.len());
     assert!(said.contains(&behind), "{said}");
 }
 
@@ -295,13 +279,7 @@ fn a_kernel_log_may_be_packed() {
     let rig = Rig::empty();
     rig.write("snap", snapshot());
     let log: String = (0..2000u64)
-        .map(|n| {
-            format!(
-                "[{:5}.000001] line {}\n",
-                n,
-                n.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            )
-        })
+        .map(|n| format!("[{:5}.000001] line {}\n", n, n.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
         .collect();
     rig.write("kern.log", log.as_bytes());
     let shown = |name: &str| {

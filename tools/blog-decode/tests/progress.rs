@@ -42,12 +42,7 @@ impl Terminal {
         let path = Path::new(std::ffi::OsStr::from_bytes(name.as_bytes()));
         let user = OpenOptions::new().read(true).write(true).open(path);
         let user = user.unwrap();
-        let size = Winsize {
-            ws_row: 24,
-            ws_col: 80,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
+        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&user, size).unwrap();
         let shown = Arc::new(Mutex::new(Vec::new()));
         let all = shown.clone();
@@ -59,11 +54,7 @@ impl Terminal {
                 all.lock().unwrap().extend(&bytes[..n]);
             }
         });
-        Self {
-            user,
-            shown,
-            reader,
-        }
+        Self { user, shown, reader }
     }
 
     fn stdio(&self) -> Stdio {
@@ -91,10 +82,7 @@ fn feed(mut command: Command, whole: bool, mut enough: impl FnMut() -> bool) -> 
     let mut stdin = child.stdin.take().unwrap();
     let mut b = Builder::new();
     let ring = Ring::task(1, 1, 42, "fio");
-    b.system(BOOT_ID)
-        .clock(1, &[[0; 4], [1 << 40; 4]])
-        .component(1, "disk")
-        .ring(&ring);
+    b.system(BOOT_ID).clock(1, &[[0; 4], [1 << 40; 4]]).component(1, "disk").ring(&ring);
     let started = Instant::now();
     let (mut sent, mut n) = (0, 0);
     while !enough() {
@@ -128,9 +116,7 @@ fn beside_a_bar() -> impl FnMut() -> bool {
             let command = command("stats", terminal.stdio(), terminal.stdio());
             feed(command, true, || terminal.shows("reading: "));
         };
-        let is_over = other
-            .get_or_insert_with(|| thread::spawn(begin))
-            .is_finished();
+        let is_over = other.get_or_insert_with(|| thread::spawn(begin)).is_finished();
         if is_over {
             other.take().unwrap().join().unwrap();
         }
@@ -290,10 +276,7 @@ fn a_pager_gets_what_a_terminal_would() {
         (&[], None),
     ] {
         let shown = run(args, pager);
-        assert!(
-            shown.contains(said) && shown.contains(lost),
-            "{args:?}: {shown:?}"
-        );
+        assert!(shown.contains(said) && shown.contains(lost), "{args:?}: {shown:?}");
     }
 }
 

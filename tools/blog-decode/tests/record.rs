@@ -50,9 +50,8 @@ fn captured(rig: &Rig, first: u64, clocks: &[u64]) -> Vec<u8> {
 
 fn names(rig: &Rig, dir: &str) -> Vec<String> {
     let entries = fs::read_dir(rig.path(dir)).unwrap();
-    let mut names: Vec<_> = entries
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<_> =
+        entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -78,10 +77,7 @@ fn a_recording_decodes_where_there_are_no_tables() {
     assert_eq!(lines.len(), 3, "{lines:?}");
     assert!(lines[2].contains("dd[42]: read 2 sectors at"), "{lines:?}");
     let out = rig.run(&["stats", "--modules", "nowhere", "elsewhere"]);
-    assert!(
-        out.out.contains("disk                 1           3"),
-        "{out:?}"
-    );
+    assert!(out.out.contains("disk                 1           3"), "{out:?}");
 }
 
 #[test]
@@ -103,11 +99,7 @@ fn what_a_dead_machine_was_writing_is_used() {
     // It goes on after it.
     assert_eq!(
         names(&rig, "out")[..3],
-        [
-            "blog.000004.snapshot",
-            "blog.000007.stream",
-            "blog.000008.stream"
-        ]
+        ["blog.000004.snapshot", "blog.000007.stream", "blog.000008.stream"]
     );
     assert_eq!(names(&rig, "out/tables").len(), 1);
     let out = rig.run(&["--modules", "nowhere", "out"]);
@@ -159,10 +151,7 @@ fn what_is_no_recording_is_reported_and_stays() {
     // Its name is taken.
     rig.write(&format!("out/{}", strange[4]), &capture);
     rig.write("out/blog.000005.part", &capture);
-    let packed = Command::new("gzip")
-        .args(["-kc", "a"])
-        .current_dir(rig.path(""))
-        .output();
+    let packed = Command::new("gzip").args(["-kc", "a"]).current_dir(rig.path("")).output();
     rig.write(&format!("out/{}", strange[5]), packed.unwrap().stdout);
     rig.write(&format!("out/{}", strange[6]), [0; 4096]);
     // It has a name like ours.
@@ -190,13 +179,7 @@ fn what_is_no_recording_is_reported_and_stays() {
 #[test]
 fn the_table_of_a_probe_is_not_missed() {
     let rig = rig();
-    let site = Site {
-        line: 1,
-        level: 3,
-        format: "called".into(),
-        is_c: true,
-        ..Site::default()
-    };
+    let site = Site { line: 1, level: 3, format: "called".into(), is_c: true, ..Site::default() };
     let table = Table {
         build_id: b"probe's".to_vec(),
         name: "probe".into(),
@@ -207,8 +190,7 @@ fn the_table_of_a_probe_is_not_missed() {
     b.system(BOOT_ID);
     clock(&mut b, SECOND);
     b.section(10, &table.encode().unwrap());
-    b.images(&[(1, 1, b"probe's", "probe")])
-        .component(1, "disk");
+    b.images(&[(1, 1, b"probe's", "probe")]).component(1, "disk");
     let ring = Ring::task(1, 3, 42, "dd");
     let mut page = Page::new(3, 1, SECOND, 0);
     page.record(SECOND, 1, ());
@@ -217,18 +199,9 @@ fn the_table_of_a_probe_is_not_missed() {
     let out = record(&rig, &["a"]);
     assert_eq!(out.status, 0, "{out:?}");
     assert!(!out.err.contains("table"), "{out:?}");
-    assert!(rig
-        .good(&["--modules", "nowhere", "out"])
-        .contains("dd[42]: called"));
+    assert!(rig.good(&["--modules", "nowhere", "out"]).contains("dd[42]: called"));
     // A recording, in which the table comes later, is recorded again.
-    let again = [
-        "record",
-        "--modules",
-        "nowhere",
-        "-o",
-        "again",
-        "out/blog.000001.stream",
-    ];
+    let again = ["record", "--modules", "nowhere", "-o", "again", "out/blog.000001.stream"];
     let out = rig.run(&again);
     assert_eq!(out.status, 0, "{out:?}");
 }
@@ -249,10 +222,7 @@ fn a_table_that_no_record_needs_is_not_missed() {
     rig.write("b", as_stream(b.bytes));
     let out = record(&rig, &["b"]);
     assert_eq!(out.status, 1, "{out:?}");
-    assert!(
-        out.err.contains("no side table of build ID 616e6f74686572"),
-        "{out:?}"
-    );
+    assert!(out.err.contains("no side table of build ID 616e6f74686572"), "{out:?}");
 }
 
 #[test]
@@ -275,15 +245,7 @@ fn snapshots_are_taken_until_the_limit_and_the_oldest_go() {
     let snapshot = b.end();
     rig.write("snap", &snapshot);
     let limit = (snapshot.len() * 3 + 100).to_string();
-    let args = [
-        "snap",
-        "--every",
-        "0.02",
-        "--duration",
-        "0.5",
-        "--size",
-        &limit,
-    ];
+    let args = ["snap", "--every", "0.02", "--duration", "0.5", "--size", &limit];
     let out = record(&rig, &args);
     assert_eq!(out.status, 0, "{out:?}");
     let names = names(&rig, "out");
@@ -296,25 +258,15 @@ fn snapshots_are_taken_until_the_limit_and_the_oldest_go() {
     // One that alone is larger is an error; what was there before goes.
     let out = record(&rig, &["snap", "--every", "1", "--size", "1k"]);
     assert_eq!(out.status, 2, "{out:?}");
-    assert!(
-        out.err.contains("a single file is larger than --size"),
-        "{out:?}"
-    );
+    assert!(out.err.contains("a single file is larger than --size"), "{out:?}");
 }
 
 /// Starts to record from a pipe, and waits until what was written to that is in a file.
 fn record_from_pipe(rig: &Rig, bytes: &[u8], args: &[&str]) -> (Child, fs::File) {
-    assert!(Command::new("mkfifo")
-        .arg(rig.path("fifo"))
-        .status()
-        .unwrap()
-        .success());
+    assert!(Command::new("mkfifo").arg(rig.path("fifo")).status().unwrap().success());
     let all = [&["record", "--modules", "lib", "-o", "out", "fifo"], args].concat();
     let child = rig.command(&all).stderr(Stdio::piped()).spawn().unwrap();
-    let mut pipe = fs::OpenOptions::new()
-        .write(true)
-        .open(rig.path("fifo"))
-        .unwrap();
+    let mut pipe = fs::OpenOptions::new().write(true).open(rig.path("fifo")).unwrap();
     pipe.write_all(bytes).unwrap();
     let part = rig.path("out/blog.000001.part");
     while !fs::metadata(&part).is_ok_and(|m| m.len() == bytes.len() as u64) {
@@ -398,16 +350,7 @@ fn a_pipe_is_cut_into_files() {
     }
     let capture = as_stream(b.bytes);
     let mut child = rig
-        .command(&[
-            "record",
-            "--modules",
-            "lib",
-            "-o",
-            "out",
-            "--file-size",
-            "2k",
-            "-",
-        ])
+        .command(&["record", "--modules", "lib", "-o", "out", "--file-size", "2k", "-"])
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
@@ -424,15 +367,8 @@ fn a_pipe_is_cut_into_files() {
     assert!(files.len() > 3, "{names:?}");
     let show = |path: &Path| {
         let path = path.to_str().unwrap();
-        let args = [
-            "--modules",
-            "nowhere",
-            "-s",
-            "out/tables",
-            "--format",
-            "{pid} {message}",
-            path,
-        ];
+        let args =
+            ["--modules", "nowhere", "-s", "out/tables", "--format", "{pid} {message}", path];
         let out = rig.run(&args);
         assert_eq!(out.status, 0, "{out:?}");
         assert!(out.err.is_empty(), "{out:?}");
@@ -444,10 +380,7 @@ fn a_pipe_is_cut_into_files() {
     let whole = show(Path::new("whole"));
     assert_eq!(whole.len(), 400);
     assert_eq!(show(Path::new("out")), whole);
-    let alone: Vec<_> = files
-        .iter()
-        .flat_map(|f| show(&Path::new("out").join(f)))
-        .collect();
+    let alone: Vec<_> = files.iter().flat_map(|f| show(&Path::new("out").join(f))).collect();
     assert_eq!(alone, whole);
 }
 
@@ -469,10 +402,7 @@ fn a_search_that_takes_too_long_is_given_up() {
     assert_eq!(out.status, 1);
     let said = out.err;
     assert!(said.contains("given up after 10 s"), "{said}");
-    assert_eq!(
-        fs::read(rig.path("out/blog.000001.stream")).unwrap(),
-        capture
-    );
+    assert_eq!(fs::read(rig.path("out/blog.000001.stream")).unwrap(), capture);
 }
 
 /// Directories with links to themselves: a search that follows them comes to nine to the power of
@@ -498,17 +428,10 @@ fn a_signal_ends_it_with_a_whole_file() {
     let (child, _pipe) = record_from_pipe(&rig, &capture, &[]);
     let pid = child.id().to_string();
     // By the shell's own command: a small system has no other.
-    assert!(Command::new("sh")
-        .args(["-c", "kill -TERM $0", &pid])
-        .status()
-        .unwrap()
-        .success());
+    assert!(Command::new("sh").args(["-c", "kill -TERM $0", &pid]).status().unwrap().success());
     let out = child.wait_with_output().unwrap();
     assert_eq!(out.status.code(), Some(0), "{out:?}");
-    assert_eq!(
-        fs::read(rig.path("out/blog.000001.stream")).unwrap(),
-        capture
-    );
+    assert_eq!(fs::read(rig.path("out/blog.000001.stream")).unwrap(), capture);
     assert_eq!(names(&rig, "out/tables").len(), 1);
 }
 
@@ -541,20 +464,13 @@ fn a_full_disk_costs_the_oldest_files_first() {
         .current_dir(rig.path(""));
     let out = Said::of(command);
     assert_eq!(out.status, 0, "{out:?}");
-    assert!(
-        out.err
-            .contains("the disk is full: the oldest file is removed"),
-        "{out:?}"
-    );
+    assert!(out.err.contains("the disk is full: the oldest file is removed"), "{out:?}");
     let shown = &out.out;
     assert!(
         shown.contains("blog.000012.stream") && !shown.contains("blog.000001.stream"),
         "{shown}"
     );
-    assert!(
-        shown.contains("disk                 1        6000"),
-        "{shown}"
-    );
+    assert!(shown.contains("disk                 1        6000"), "{shown}");
     // What had room of one that is larger than the disk decodes, and nothing of it is damaged.
     let decoded: u64 = shown.lines().last().unwrap().parse().unwrap();
     assert!((30_000..60_000).contains(&decoded), "{shown}");

@@ -115,9 +115,8 @@ fn what_is_torn_from_an_open_file_is_damaged() {
 #[test]
 fn pages_with_damage_between_them_are_no_run() {
     let bytes = snapshot(18, 0..6);
-    let starts: Vec<usize> = (0..bytes.len() - 4)
-        .filter(|at| bytes[*at..].starts_with(b"BLSE"))
-        .collect();
+    let starts: Vec<usize> =
+        (0..bytes.len() - 4).filter(|at| bytes[*at..].starts_with(b"BLSE")).collect();
     // Sections: system, component, ring, then pages. In the header, and in the page.
     for at in [starts[5] + 8, starts[5] + 60] {
         let mut bytes = bytes.clone();

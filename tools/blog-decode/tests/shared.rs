@@ -41,10 +41,7 @@ fn decode(files: Vec<Vec<u8>>, filter: &Filter) -> Decoded {
         .into_iter()
         .map(|bytes| Snapshot::read("test".into(), Source::Memory(bytes)).unwrap())
         .collect();
-    let maps: Vec<_> = files
-        .iter()
-        .map(|f| SiteMap::new(&f.images, &Tables::default()))
-        .collect();
+    let maps: Vec<_> = files.iter().map(|f| SiteMap::new(&f.images, &Tables::default())).collect();
     let boots = boot::of(&files);
     let streams = merge::unite(&files, |_| true);
     let mut decoder = Decoder::new(&files, &streams, &boots, &maps, filter);
@@ -63,30 +60,16 @@ fn decode(files: Vec<Vec<u8>>, filter: &Filter) -> Decoded {
         })
         .unwrap();
     let counts = decoder.counts().copied().collect();
-    Decoded {
-        lines,
-        json,
-        counts,
-    }
+    Decoded { lines, json, counts }
 }
 
 /// Where each entry was written, and the first byte of its payload or what was lost.
 fn brief(decoded: &Decoded) -> Vec<String> {
     let of = |(line, json): (&String, &Value)| {
-        let context = line
-            .split(" c ")
-            .nth(1)
-            .unwrap()
-            .split(": ")
-            .next()
-            .unwrap();
+        let context = line.split(" c ").nth(1).unwrap().split(": ").next().unwrap();
         match &json["raw"] {
             Value::String(raw) => format!("{context} {}", raw.get(..2).unwrap_or_default()),
-            _ => format!(
-                "{context} {}x{}",
-                json["cause"].as_str().unwrap(),
-                json["count"]
-            ),
+            _ => format!("{context} {}x{}", json["cause"].as_str().unwrap(), json["count"]),
         }
     };
     decoded.lines.iter().zip(&decoded.json).map(of).collect()
@@ -135,54 +118,12 @@ fn a_shared_ring_names_the_writer_of_each_record() {
     );
     let of = |i: usize, key: &str| all.json[i][key].clone();
     for (i, context, cpu, pid, tgid, comm) in [
-        (
-            0,
-            "task".into(),
-            3.into(),
-            10.into(),
-            10.into(),
-            "one".into(),
-        ),
-        (
-            2,
-            "softirq".into(),
-            3.into(),
-            Value::Null,
-            Value::Null,
-            Value::Null,
-        ),
-        (
-            3,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-        ),
-        (
-            4,
-            "task".into(),
-            1.into(),
-            21.into(),
-            20.into(),
-            "two".into(),
-        ),
-        (
-            5,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-            Value::Null,
-        ),
-        (
-            6,
-            "nmi".into(),
-            0.into(),
-            Value::Null,
-            Value::Null,
-            Value::Null,
-        ),
+        (0, "task".into(), 3.into(), 10.into(), 10.into(), "one".into()),
+        (2, "softirq".into(), 3.into(), Value::Null, Value::Null, Value::Null),
+        (3, Value::Null, Value::Null, Value::Null, Value::Null, Value::Null),
+        (4, "task".into(), 1.into(), 21.into(), 20.into(), "two".into()),
+        (5, Value::Null, Value::Null, Value::Null, Value::Null, Value::Null),
+        (6, "nmi".into(), 0.into(), Value::Null, Value::Null, Value::Null),
     ] {
         let expected = [context, cpu, pid, tgid, comm, 2.into()];
         let got = ["context", "cpu", "pid", "tgid", "comm", "shared"].map(|key| of(i, key));
@@ -192,10 +133,7 @@ fn a_shared_ring_names_the_writer_of_each_record() {
 
 #[test]
 fn a_task_is_found_in_a_shared_ring() {
-    let filter = Filter {
-        pids: vec![20],
-        ..Filter::default()
-    };
+    let filter = Filter { pids: vec![20], ..Filter::default() };
     // The losses may have been its own.
     let two = decode(vec![overflow()], &filter);
     assert_eq!(brief(&two), ["shared/2 no-pagex7", "two[21] 04"]);
@@ -248,10 +186,7 @@ fn pieces_of_a_page_go_on_where_the_one_before_has_ended() {
     // Again from a snapshot that was taken in between, in either order.
     let snapshot = file(1 << 29, &[piece(100, 120, 0)]);
     let capture = file(1 << 30, &pieces);
-    for files in [
-        vec![snapshot.clone(), capture.clone()],
-        vec![capture, snapshot],
-    ] {
+    for files in [vec![snapshot.clone(), capture.clone()], vec![capture, snapshot]] {
         assert_eq!(brief(&decode(files, &Filter::default())), expected);
     }
 }
@@ -269,10 +204,7 @@ fn pieces_of_a_page_are_united_over_the_files_that_record_has_cut() {
         ];
         let files = pieces.map(|p| file((1 << 29) + p.first, &[p]));
         let [a, b, c, d] = files;
-        for files in [
-            vec![a.clone(), b.clone(), c.clone(), d.clone()],
-            vec![c, a, d, b],
-        ] {
+        for files in [vec![a.clone(), b.clone(), c.clone(), d.clone()], vec![c, a, d, b]] {
             assert_eq!(brief(&decode(files, &Filter::default())), expected);
         }
     }
@@ -297,10 +229,7 @@ fn a_lag_of_the_streams_reader_is_shown_once() {
 #[test]
 fn what_one_file_lacks_another_may_have() {
     // The snapshot has what the first lag has cost, and a part of the second.
-    let capture = file(
-        1 << 30,
-        &[piece(100, 105, 0), piece(112, 115, 7), piece(124, 130, 9)],
-    );
+    let capture = file(1 << 30, &[piece(100, 105, 0), piece(112, 115, 7), piece(124, 130, 9)]);
     let snapshot = file(1 << 29, &[piece(100, 121, 0)]);
     let all = decode(vec![capture, snapshot], &Filter::default());
     let mut expected = vec!["t[9] overwrittenx100".to_owned()];

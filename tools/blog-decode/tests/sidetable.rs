@@ -24,11 +24,7 @@ use common::{
 use object::{Object, ObjectSection};
 
 fn sidetable(args: &[&str], dir: &Path) -> Output {
-    Command::new(blog_fmt_sidetable())
-        .args(args)
-        .current_dir(dir)
-        .output()
-        .unwrap()
+    Command::new(blog_fmt_sidetable()).args(args).current_dir(dir).output().unwrap()
 }
 
 fn table_of(bytes: Vec<u8>) -> Result<Option<Table>, String> {
@@ -46,12 +42,7 @@ fn check(table: &Table) {
         assert_eq!(site.format, call.format);
         assert_eq!(site.file, FILE);
         assert_eq!(site.module, "test::inner");
-        let args: Vec<_> = site
-            .names
-            .iter()
-            .map(String::as_str)
-            .zip(site.codes.clone())
-            .collect();
+        let args: Vec<_> = site.names.iter().map(String::as_str).zip(site.codes.clone()).collect();
         assert_eq!(args, call.args);
     }
 }
@@ -87,12 +78,7 @@ fn an_inventory_lists_strings_addresses_and_what_is_private() {
             line: 31,
             level: 1,
             format: "open {} at {:p} by {}, {} times",
-            args: &[
-                ("name", 0x22),
-                ("at", 0x25),
-                ("private(uid)", PRIVATE_U32),
-                ("n", 0x03),
-            ],
+            args: &[("name", 0x22), ("at", 0x25), ("private(uid)", PRIVATE_U32), ("n", 0x03)],
         },
         image::Call {
             line: 5,
@@ -127,16 +113,10 @@ fn an_inventory_lists_strings_addresses_and_what_is_private() {
     // A table knows no components, a linked image does.
     assert!(sidetable(&["a.ko"], dir.path()).status.success());
     let of_table = text("test_mod.blogfmt");
-    assert_eq!(
-        of_table,
-        got.replace("components: disk", "components: unknown")
-    );
+    assert_eq!(of_table, got.replace("components: disk", "components: unknown"));
     image::vmlinux_with_c(dir.path(), "one", &[]);
     let linked = text("vmlinux");
-    assert!(
-        linked.contains(", components: disk\n") && linked.lines().count() == 2,
-        "{linked}"
-    );
+    assert!(linked.contains(", components: disk\n") && linked.lines().count() == 2, "{linked}");
     let output = sidetable(&["--inventory", "-o", ".", "a.ko"], dir.path());
     assert_eq!(output.status.code(), Some(2));
 }
@@ -144,33 +124,13 @@ fn an_inventory_lists_strings_addresses_and_what_is_private() {
 #[test]
 fn only_a_whole_argument_of_a_kind_that_fits_is_private() {
     for (format, arguments, why) in [
-        (
-            r#""%d""#,
-            "1 + blog_private(n)",
-            "is not all of the argument",
-        ),
-        (
-            r#""%d""#,
-            "blog_private(n) + (1)",
-            "is not all of the argument",
-        ),
-        (
-            r#""%*d""#,
-            "blog_private(w), n",
-            "a width or precision can't be private",
-        ),
-        (
-            r#""%pI4""#,
-            "blog_private(&host)",
-            "only numbers, addresses and strings",
-        ),
+        (r#""%d""#, "1 + blog_private(n)", "is not all of the argument"),
+        (r#""%d""#, "blog_private(n) + (1)", "is not all of the argument"),
+        (r#""%*d""#, "blog_private(w), n", "a width or precision can't be private"),
+        (r#""%pI4""#, "blog_private(&host)", "only numbers, addresses and strings"),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let calls = [CCall {
-            line: 7,
-            format,
-            arguments,
-        }];
+        let calls = [CCall { line: 7, format, arguments }];
         image::module_with_c(dir.path(), "a.ko", "one", CALLS, &calls);
         let output = sidetable(&["a.ko"], dir.path());
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -201,26 +161,10 @@ fn program_and_decoder_read_the_same_from_vmlinux() {
 }
 
 const C_CALLS: &[CCall] = &[
-    CCall {
-        line: 101,
-        format: r#""read %u " "bytes\n""#,
-        arguments: "count(a, b)",
-    },
-    CCall {
-        line: 102,
-        format: r#""%s: %*d at %p, 100%%""#,
-        arguments: r#"width, n, &disk[","]"#,
-    },
-    CCall {
-        line: 103,
-        format: r#""called by %pS""#,
-        arguments: "caller",
-    },
-    CCall {
-        line: 104,
-        format: r#""of %pd""#,
-        arguments: "dentry",
-    },
+    CCall { line: 101, format: r#""read %u " "bytes\n""#, arguments: "count(a, b)" },
+    CCall { line: 102, format: r#""%s: %*d at %p, 100%%""#, arguments: r#"width, n, &disk[","]"# },
+    CCall { line: 103, format: r#""called by %pS""#, arguments: "caller" },
+    CCall { line: 104, format: r#""of %pd""#, arguments: "dentry" },
 ];
 
 /// What of C calls is in a table, and what the program stores for them.
@@ -233,10 +177,7 @@ fn check_c(path: &Path, table: &Table) {
     assert_eq!((first.file.as_str(), first.line), (C_FILE, 101));
     for (n, site) in table.sites[CALLS.len()..].iter().enumerate() {
         let (function, class) = (format!("c_function{n}.part.0"), format!("KIND{n}"));
-        assert_eq!(
-            (&site.place.function, &site.place.class),
-            (&function, &class)
-        );
+        assert_eq!((&site.place.function, &site.place.class), (&function, &class));
     }
     assert_eq!(first.format, "read %u bytes\n");
     assert_eq!(first.names, ["count(a, b)"]);
@@ -251,9 +192,7 @@ fn check_c(path: &Path, table: &Table) {
         let data = elf.section_by_name(section).unwrap().data().unwrap();
         data.windows(what.len()).filter(|w| *w == what).count()
     };
-    let words = [0x0404_0404_0404_0401u64, 0x43350, 0, 0xcb0, 0xb0]
-        .map(u64::to_le_bytes)
-        .concat();
+    let words = [0x0404_0404_0404_0401u64, 0x43350, 0, 0xcb0, 0xb0].map(u64::to_le_bytes).concat();
     assert_eq!(contains(".rodata", &words), 1);
     // Of the entries, only those of calls with an address say so: one may be in place of a symbol.
     let sites = match elf.section_by_name(".blog_sites") {
@@ -329,9 +268,7 @@ fn tables_of_several_builds_are_installed_beside_each_other() {
     expected.sort();
     expected.dedup();
     let names = fs::read_dir(dir.path().join("out")).unwrap();
-    let mut names: Vec<_> = names
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<_> = names.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     assert_eq!(names, expected);
     assert_eq!(names.len(), 2);
@@ -391,10 +328,7 @@ fn strip_takes_the_descriptors_and_leaves_the_table() {
     image::tool(dir.path(), &["strip", "-g", "a.ko"]);
     assert_eq!(read_table(&ko, |_| true).unwrap(), table);
     image::tool(dir.path(), &["objcopy", "a.ko", "b.ko"]);
-    assert_eq!(
-        read_table(&dir.path().join("b.ko"), |_| true).unwrap(),
-        table
-    );
+    assert_eq!(read_table(&dir.path().join("b.ko"), |_| true).unwrap(), table);
     // One that was made without it says what is missing.
     image::tool(dir.path(), &["strip", "-g", "bare.ko"]);
     let e = read_table(&dir.path().join("bare.ko"), |_| true).unwrap_err();
@@ -415,9 +349,7 @@ fn strip_takes_the_descriptors_and_leaves_the_table() {
             .filter(|(name, _)| name != blog_image::TABLE_SECTION)
             .collect()
     };
-    assert!(loaded(&before)
-        .iter()
-        .any(|(name, _)| name == ".blog_sites"));
+    assert!(loaded(&before).iter().any(|(name, _)| name == ".blog_sites"));
     assert_eq!(loaded(&before), loaded(&after));
 }
 
@@ -428,10 +360,7 @@ fn a_debug_file_has_the_table() {
     let dir = tempfile::tempdir().unwrap();
     let ko = image::module_with_c(dir.path(), "test-mod.ko", "one", CALLS, C_CALLS);
     let vmlinux = image::vmlinux_with_c(dir.path(), "one", C_CALLS);
-    for (image, debug) in [
-        (&ko, "test-mod.ko.debug"),
-        (&vmlinux, "vmlinux-7.3.4.debug"),
-    ] {
+    for (image, debug) in [(&ko, "test-mod.ko.debug"), (&vmlinux, "vmlinux-7.3.4.debug")] {
         let table = read_table(image, |_| true).unwrap().unwrap();
         let name = image.file_name().unwrap().to_str().unwrap();
         for how in [
@@ -440,19 +369,13 @@ fn a_debug_file_has_the_table() {
             &["--compress-debug-sections=zstd"],
             // The old way, and old tools' name for it.
             &["--compress-debug-sections=zlib-gnu"],
-            &[
-                "--compress-debug-sections=zlib-gnu",
-                "--rename-section=.debug.blog=.zdebug.blog",
-            ],
+            &["--compress-debug-sections=zlib-gnu", "--rename-section=.debug.blog=.zdebug.blog"],
         ] {
             let command = [&["objcopy", "--only-keep-debug"], how, &[name, debug]].concat();
             image::tool(dir.path(), &command);
             let found = read_table(&dir.path().join(debug), |_| true);
             let found = found.unwrap().unwrap();
-            assert_eq!(
-                (&found.name, &found.build_id),
-                (&table.name, &table.build_id)
-            );
+            assert_eq!((&found.name, &found.build_id), (&table.name, &table.build_id));
             assert_eq!(found.sites, table.sites, "{how:?}");
         }
     }
@@ -462,12 +385,8 @@ fn a_debug_file_has_the_table() {
 #[test]
 fn formats_in_latin_1_are_logged() {
     let dir = tempfile::tempdir().unwrap();
-    let calls =
-        [(7, r#""temp %d ~C""#), (8, r#""temp %d \xb0" "C""#)].map(|(line, format)| CCall {
-            line,
-            format,
-            arguments: "t",
-        });
+    let calls = [(7, r#""temp %d ~C""#), (8, r#""temp %d \xb0" "C""#)]
+        .map(|(line, format)| CCall { line, format, arguments: "t" });
     let ko = image::module_with_c(dir.path(), "a.ko", "one", CALLS, &calls);
     let mut bytes = fs::read(&ko).unwrap();
     let at = bytes.windows(9).position(|w| w == b"temp %d ~").unwrap() + 8;
@@ -531,9 +450,7 @@ fn bare(dir: &Path, build_id: &[u8]) {
     if !build_id.is_empty() {
         text += ".section .note.gnu.build-id, \"a\", @note\n.long 4, ";
         text += &format!("{}, 3\n.asciz \"GNU\"\n", build_id.len());
-        build_id
-            .iter()
-            .for_each(|b| text += &format!(".byte {b}\n"));
+        build_id.iter().for_each(|b| text += &format!(".byte {b}\n"));
     }
     fs::write(dir.join("x.s"), text).unwrap();
     image::tool(dir, &["cc", "-c", "x.s"]);
@@ -541,11 +458,7 @@ fn bare(dir: &Path, build_id: &[u8]) {
 
 /// A table that a file may be.
 fn named(name: &str, build_id: &[u8]) -> Vec<u8> {
-    let table = Table {
-        build_id: build_id.to_vec(),
-        name: name.into(),
-        ..Table::default()
-    };
+    let table = Table { build_id: build_id.to_vec(), name: name.into(), ..Table::default() };
     table.encode().unwrap()
 }
 
@@ -584,19 +497,10 @@ fn a_table_that_was_stripped_off_is_no_table_of_nothing() {
     let vmlinux = image::vmlinux(dir.path(), "one");
     let vmlinux = vmlinux.file_name().unwrap().to_str().unwrap();
     for image in ["a.ko", vmlinux] {
-        image::tool(
-            dir.path(),
-            &["objcopy", "--remove-section=.debug.blog", image],
-        );
+        image::tool(dir.path(), &["objcopy", "--remove-section=.debug.blog", image]);
         // Also the table that it should have is there.
         fs::write(dir.path().join("old"), &good).unwrap();
-        for args in [
-            &[][..],
-            &["--output", "old"],
-            &["--show"],
-            &["-v"],
-            &["-o", "."],
-        ] {
+        for args in [&[][..], &["--output", "old"], &["--show"], &["-v"], &["-o", "."]] {
             let output = sidetable(&[&[image], args].concat(), dir.path());
             assert_eq!(output.status.code(), Some(1), "{image} {args:?} {output:?}");
             let said = String::from_utf8_lossy(&output.stderr);
@@ -614,10 +518,7 @@ fn a_module_that_contains_its_table_gives_it_again() {
     assert!(sidetable(&["a.ko"], dir.path()).status.success());
     let table = dir.path().join("test_mod.blogfmt");
     let good = fs::read(&table).unwrap();
-    image::tool(
-        dir.path(),
-        &["objcopy", "--remove-section=.debug.blog", "a.ko"],
-    );
+    image::tool(dir.path(), &["objcopy", "--remove-section=.debug.blog", "a.ko"]);
     fs::remove_file(&table).unwrap();
     let before = fs::read(&ko).unwrap();
     let output = sidetable(&["a.ko"], dir.path());
@@ -638,11 +539,9 @@ fn only_older_tables_of_the_same_image_are_replaced() {
     let good = good.encode().unwrap();
     fs::create_dir(path("tables")).unwrap();
     let by_id = format!("tables/test_mod-{id}.blogfmt");
-    for (args, to) in [
-        (&["--output", "to"][..], "to"),
-        (&[], "test_mod.blogfmt"),
-        (&["-o", "tables"], &*by_id),
-    ] {
+    for (args, to) in
+        [(&["--output", "to"][..], "to"), (&[], "test_mod.blogfmt"), (&["-o", "tables"], &*by_id)]
+    {
         for (old, is_replaced) in [
             (b"a text".to_vec(), false),
             (named("other", b"that"), false),
@@ -679,14 +578,9 @@ fn only_older_tables_of_the_same_image_are_replaced() {
     assert!(path("null").is_symlink());
     bare(dir.path(), b"");
     let output = sidetable(&["x.o", "--output", "pipe"], dir.path());
-    assert!(
-        output.status.success() && path("pipe").exists(),
-        "{output:?}"
-    );
+    assert!(output.status.success() && path("pipe").exists(), "{output:?}");
     let left = fs::read_dir(dir.path()).unwrap();
-    assert!(!left
-        .into_iter()
-        .any(|e| e.unwrap().file_name().to_string_lossy().contains(".tmp")));
+    assert!(!left.into_iter().any(|e| e.unwrap().file_name().to_string_lossy().contains(".tmp")));
 }
 
 #[test]

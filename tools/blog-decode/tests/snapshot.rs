@@ -29,10 +29,7 @@ fn read(bytes: Vec<u8>) -> Result<Snapshot, String> {
 /// All lines, and the statistics as JSON.
 fn decode_all(files: &[Snapshot], style: Style, filter: &Filter) -> (Vec<String>, Vec<String>) {
     let tables = Tables::default();
-    let maps: Vec<_> = files
-        .iter()
-        .map(|f| SiteMap::new(&f.images, &tables))
-        .collect();
+    let maps: Vec<_> = files.iter().map(|f| SiteMap::new(&f.images, &tables)).collect();
     let boots = boot::of(files);
     let streams = merge::unite(files, |c| filter.wants_component(c));
     let mut decoder = Decoder::new(files, &streams, &boots, &maps, filter);
@@ -59,10 +56,7 @@ fn decode_all(files: &[Snapshot], style: Style, filter: &Filter) -> (Vec<String>
     stats.write_json(&mut json);
     // Names of tasks are passed on as they are: any bytes.
     let lines = |bytes: Vec<u8>| -> Vec<String> {
-        String::from_utf8_lossy(&bytes)
-            .lines()
-            .map(str::to_owned)
-            .collect()
+        String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
     };
     (lines(out), lines(json))
 }
@@ -122,28 +116,16 @@ fn everything() -> Vec<u8> {
 fn all_rings_come_in_the_order_of_time_with_losses_in_place() {
     let expected = [
         "[    0.001000] ----- disk fio[42]: 100 older records overwritten".to_owned(),
-        format!(
-            "[    0.001000] ?     disk fio[42]: {}",
-            raw(0, " 01 00 00 00")
-        ),
+        format!("[    0.001000] ?     disk fio[42]: {}", raw(0, " 01 00 00 00")),
         "[    0.001500] ----- disk fio[42]: 7 records lost here (no-page)".to_owned(),
         format!("[    0.002000] ?     disk softirq/3: {}", raw(2, "")),
         format!("[    0.003000] ?     disk fio[42]: {}", raw(1, "")),
         format!("[    0.004000] ?     disk softirq/3: {}", raw(2, "")),
-        format!(
-            "[    0.005000] ?     disk fio[42]: {}",
-            raw(0, " 02 00 00 00")
-        ),
+        format!("[    0.005000] ?     disk fio[42]: {}", raw(0, " 02 00 00 00")),
         "[    0.006000] ----- disk fio[42]: 5 records missing here (not in the snapshot)"
             .to_owned(),
-        format!(
-            "[    0.006000] ?     disk fio[42]: {}",
-            raw(0, " 03 00 00 00")
-        ),
-        format!(
-            "[   68.719477] ?     disk fio[42]: {}",
-            raw(0, " 04 00 00 00")
-        ),
+        format!("[    0.006000] ?     disk fio[42]: {}", raw(0, " 03 00 00 00")),
+        format!("[   68.719477] ?     disk fio[42]: {}", raw(0, " 04 00 00 00")),
         "[   68.719477] ----- disk fio[42]: 4 records missing here (not in the snapshot)"
             .to_owned(),
         "[   68.719477] ----- disk fio[42]: 2 records lost here (no-page)".to_owned(),
@@ -166,16 +148,9 @@ fn losses_whose_records_are_overwritten_are_still_shown() {
     p.lost(1_000_000, 5, 30);
     p.record(1_000_000, 1, ());
     b.page(&task, &p);
-    let none = Ring {
-        ring: 2,
-        pid: 43,
-        ..task
-    };
+    let none = Ring { ring: 2, pid: 43, ..task };
     b.ring(&none);
-    let got: Vec<_> = lines(b.end())
-        .into_iter()
-        .filter(|l| l.contains("-----"))
-        .collect();
+    let got: Vec<_> = lines(b.end()).into_iter().filter(|l| l.contains("-----")).collect();
     let expected = [
         "[    0.000000] ----- disk fio[43]: 101 older records overwritten",
         "[    0.000000] ----- disk fio[43]: 7 records lost here (no-page)",
@@ -193,10 +168,8 @@ fn losses_whose_records_are_overwritten_are_still_shown() {
 fn statistics_account_for_every_record() {
     let files = [read(everything()).unwrap()];
     let (_, stats) = decode_all(&files, Style::default(), &Filter::default());
-    let stats: Vec<serde_json::Value> = stats
-        .iter()
-        .map(|s| serde_json::from_str(s).unwrap())
-        .collect();
+    let stats: Vec<serde_json::Value> =
+        stats.iter().map(|s| serde_json::from_str(s).unwrap()).collect();
     let ring = &stats[0];
     let n = |key: &str| ring[key].as_u64().unwrap();
     assert_eq!(n("taken"), n("decoded") + n("overwritten") + n("missing"));
@@ -232,10 +205,7 @@ fn records_that_were_not_chosen_for_the_reader_are_counted_and_not_missing() {
     assert_eq!((n("taken"), n("decoded"), n("left_out")), (10, 2, 8));
     assert_eq!((n("missing"), n("damaged"), n("overwritten")), (0, 0, 0));
     // Who asks for silence learns where there may have been none.
-    let filter = Filter {
-        with_left_out: true,
-        ..Filter::default()
-    };
+    let filter = Filter { with_left_out: true, ..Filter::default() };
     let (lines, _) = decode_all(&files, Style::default(), &filter);
     assert!(lines[1].ends_with("5 records left out here"), "{lines:?}");
 }
@@ -256,15 +226,9 @@ fn every_clock_can_be_shown() {
         (Time::Mono, ["[    0.001500]", "[    0.003000]"]),
         (Time::Raw, ["[           1500000]", "[           3000000]"]),
         (Time::Delta, ["[   +0.000000]", "[   +0.001500]"]),
-        (
-            Time::Wall,
-            ["1970-01-01T00:18:19.513127Z", "1970-01-01T00:18:19.514627Z"],
-        ),
+        (Time::Wall, ["1970-01-01T00:18:19.513127Z", "1970-01-01T00:18:19.514627Z"]),
     ] {
-        let style = Style {
-            time,
-            ..Style::default()
-        };
+        let style = Style { time, ..Style::default() };
         let (lines, _) = decode_all(&files, style, &Filter::default());
         for (line, start) in lines.iter().zip(starts) {
             assert!(line.starts_with(start), "{time:?}: {line}");
@@ -306,34 +270,17 @@ fn snapshots_of_one_boot_are_united() {
             .collect()
     };
     // Overlapping, in any order; what the second lost at its start the first has.
-    let files = [
-        read(part(BOOT_ID, 3, 6)).unwrap(),
-        read(part(BOOT_ID, 0, 4)).unwrap(),
-    ];
+    let files = [read(part(BOOT_ID, 3, 6)).unwrap(), read(part(BOOT_ID, 0, 4)).unwrap()];
     let all: Vec<String> = (0..18).map(|n| format!("{n:02x}")).collect();
     assert_eq!(numbers(&files), all);
     // With a gap between them.
-    let files = [
-        read(part(BOOT_ID, 0, 1)).unwrap(),
-        read(part(BOOT_ID, 2, 3)).unwrap(),
-    ];
+    let files = [read(part(BOOT_ID, 0, 1)).unwrap(), read(part(BOOT_ID, 2, 3)).unwrap()];
     assert_eq!(
         numbers(&files),
-        [
-            "00",
-            "01",
-            "02",
-            "3 records missing here (not in the snapshot)",
-            "06",
-            "07",
-            "08"
-        ]
+        ["00", "01", "02", "3 records missing here (not in the snapshot)", "06", "07", "08"]
     );
     // Of two boots: nothing is the same, and nothing gets lost.
-    let files = [
-        read(part(BOOT_ID, 0, 1)).unwrap(),
-        read(part([3; 16], 0, 1)).unwrap(),
-    ];
+    let files = [read(part(BOOT_ID, 0, 1)).unwrap(), read(part([3; 16], 0, 1)).unwrap()];
     assert_eq!(numbers(&files), ["00", "00", "01", "01", "02", "02"]);
 }
 
@@ -404,10 +351,7 @@ fn what_is_older_than_a_clear_is_left_out() {
     // Never cleared.
     assert_eq!(shown(&[file(1 << 30, 0, 2..7)]).1, 5);
     // What a file from before the clear has is there.
-    assert_eq!(
-        shown(&[file(1 << 30, 0, 2..5), file(1 << 31, 6000, 2..7)]).1,
-        5
-    );
+    assert_eq!(shown(&[file(1 << 30, 0, 2..5), file(1 << 31, 6000, 2..7)]).1, 5);
 }
 
 #[test]
@@ -427,25 +371,13 @@ fn a_ring_goes_forward_even_where_its_clock_does_not() {
     b.page(&two, &p);
     let lines = lines(b.end());
     let times: Vec<&str> = lines.iter().map(|l| &l[..14]).collect();
-    assert_eq!(
-        times,
-        [
-            "[    0.001000]",
-            "[    0.005000]",
-            "[    0.009000]",
-            "[    0.002000]"
-        ]
-    );
+    assert_eq!(times, ["[    0.001000]", "[    0.005000]", "[    0.009000]", "[    0.002000]"]);
 }
 
 /// Decodes whatever it is; the answer is the number of records, or nothing.
 fn survive(bytes: Vec<u8>) -> Option<(usize, bool)> {
     let files = [read(bytes).ok()?];
-    let style = Style {
-        raw: true,
-        location: true,
-        ..Style::default()
-    };
+    let style = Style { raw: true, location: true, ..Style::default() };
     let (lines, _) = decode_all(&files, style, &Filter::default());
     let records = lines.iter().filter(|l| !l.contains("-----")).count();
     Some((records, files[0].damage.any()))
@@ -624,11 +556,7 @@ fn a_file_brings_the_side_tables_of_probes() {
     };
     let good = table(ID).encode().unwrap();
     // Of another probe, cut, no table at all
-    let others = [
-        &table(b"another").encode().unwrap()[..],
-        &good[..90],
-        b"table",
-    ];
+    let others = [&table(b"another").encode().unwrap()[..], &good[..90], b"table"];
     let load = |file: &Snapshot| {
         let tables = Tables::load(file.images.iter(), file.tables.iter(), &[], &[], None);
         let map = SiteMap::new(&file.images, &tables);

@@ -16,10 +16,7 @@ use common::{
 };
 
 fn read(bytes: &[u8]) -> Result<Snapshot, String> {
-    Ok(Snapshot::read(
-        "test".into(),
-        Source::Memory(bytes.to_vec()),
-    )?)
+    Ok(Snapshot::read("test".into(), Source::Memory(bytes.to_vec()))?)
 }
 
 fn piece(ring: u32, seq: u64, first: u64, records: u64) -> Page {
@@ -52,9 +49,7 @@ fn capture() -> (Vec<u8>, Vec<usize>) {
 fn pairs_of_clocks_add_up_and_are_read_in_either_version() {
     let clocks = |file: Snapshot| -> Vec<_> {
         let pairs = file.pairs.iter();
-        pairs
-            .map(|p| [p.clock, p.mono, p.boot, p.real, p.local])
-            .collect()
+        pairs.map(|p| [p.clock, p.mono, p.boot, p.real, p.local]).collect()
     };
     let mut b = Builder::new();
     b.version(3)
@@ -66,16 +61,10 @@ fn pairs_of_clocks_add_up_and_are_read_in_either_version() {
     assert_eq!(file.clock.map(|clock| clock.kind), Some(3));
     assert_eq!(
         clocks(file),
-        [
-            [10, 1, 2, 3, 4],
-            [20, 5, 6, 7, 8],
-            [25, 6, 7, 8, 9],
-            [30, 9, 9, 9, 9]
-        ]
+        [[10, 1, 2, 3, 4], [20, 5, 6, 7, 8], [25, 6, 7, 8, 9], [30, 9, 9, 9, 9]]
     );
     let mut b = Builder::new();
-    b.clock(2, &[[10, 1, 2, 3]])
-        .clock(2, &[[10, 1, 2, 3], [20, 5, 6, 7]]);
+    b.clock(2, &[[10, 1, 2, 3]]).clock(2, &[[10, 1, 2, 3], [20, 5, 6, 7]]);
     let file = read(&as_stream(b.bytes)).unwrap();
     assert_eq!(clocks(file), [[10, 1, 2, 3, 0], [20, 5, 6, 7, 0]]);
 }
@@ -88,9 +77,8 @@ fn of_very_many_pairs_those_that_are_kept_cover_all_of_the_time() {
         let pairs: Vec<_> = (100 * n..100 * n + 100).map(|t| [t + 1; 5]).collect();
         b.clock(2, &pairs);
     }
-    let clocks: Vec<_> = (read(&as_stream(b.bytes)).unwrap().pairs.iter())
-        .map(|pair| pair.clock)
-        .collect();
+    let clocks: Vec<_> =
+        (read(&as_stream(b.bytes)).unwrap().pairs.iter()).map(|pair| pair.clock).collect();
     assert!((1000..=4096).contains(&clocks.len()));
     assert_eq!((clocks.first(), clocks.last()), (Some(&1), Some(&10_000)));
     assert!(clocks.windows(2).all(|w| w[0] < w[1] && w[1] - w[0] < 20));
@@ -103,10 +91,7 @@ fn a_capture_may_stop_anywhere() {
         let file = read(&bytes[..len]).unwrap();
         assert!(file.stream);
         let start = ends.iter().filter(|end| **end <= len).max().unwrap();
-        let torn = Damage {
-            torn: (len - start) as u64,
-            ..Damage::default()
-        };
+        let torn = Damage { torn: (len - start) as u64, ..Damage::default() };
         assert_eq!(file.damage, torn, "{len}");
         // What is whole is there. Padding may be missing.
         let whole = ends[1..].iter().filter(|end| **end <= len + 7).count();
@@ -153,19 +138,10 @@ fn a_cut_end_is_not_why_the_beginning_is_missing() {
         let text = String::from_utf8(output.stdout).unwrap();
         let all = text.lines().map(|l| serde_json::from_str(l).unwrap());
         let lost = all.filter(|o: &serde_json::Value| o["type"] == "lost");
-        lost.map(|o| {
-            (
-                o["cause"].as_str().unwrap().into(),
-                o["count"].as_u64().unwrap(),
-            )
-        })
-        .collect()
+        lost.map(|o| (o["cause"].as_str().unwrap().into(), o["count"].as_u64().unwrap())).collect()
     };
     let of = |cause: &str, count| (cause.to_owned(), count);
-    assert_eq!(
-        lost(&bytes[..ends[1] + 60]),
-        [of("overwritten", 5), of("missing", 7)]
-    );
+    assert_eq!(lost(&bytes[..ends[1] + 60]), [of("overwritten", 5), of("missing", 7)]);
     let mut bad = bytes[..ends[1] + 60].to_vec();
     bad[ends[0] + 60] ^= 1;
     assert_eq!(lost(&bad), [of("missing", 5), of("missing", 11)]);
@@ -233,12 +209,7 @@ fn a_ring_that_changes_hands_is_another_ring() {
     let found: Vec<_> = file
         .rings
         .iter()
-        .map(|r| {
-            (
-                r.ring.as_ref().unwrap().pid,
-                u64::from(r.runs[0].first.records),
-            )
-        })
+        .map(|r| (r.ring.as_ref().unwrap().pid, u64::from(r.runs[0].first.records)))
         .collect();
     assert_eq!(found, owners);
     assert!(file.rings.iter().all(|r| r.id == (1, 3) && r.pages() == 1));

@@ -78,19 +78,10 @@ fn all_that_was_logged_is_in_the_snapshot() {
     let seconds = |p: &blog_decode::wire::file::ClockPair| p.clock / 1000;
     let pairs: Vec<_> = got.snapshot.pairs.iter().map(seconds).collect();
     assert_eq!(pairs, [1, 98, 99, 100]);
-    let tasks: Vec<_> = got
-        .snapshot
-        .tasks
-        .iter()
-        .map(|t| (t.pid, t.state, t.flags, t.cpu))
-        .collect();
-    let expected = [
-        (10, b'R', 1, 1),
-        (11, b'D', 0, 3),
-        (12, b'S', 0, 3),
-        (13, b'R', 5, 2),
-        (14, b'S', 0, 3),
-    ];
+    let tasks: Vec<_> =
+        got.snapshot.tasks.iter().map(|t| (t.pid, t.state, t.flags, t.cpu)).collect();
+    let expected =
+        [(10, b'R', 1, 1), (11, b'D', 0, 3), (12, b'S', 0, 3), (13, b'R', 5, 2), (14, b'S', 0, 3)];
     assert_eq!(tasks, expected);
     // A live task's name is the one that it had at the end.
     let ring = |component, ring| {
@@ -248,10 +239,7 @@ fn a_module_that_isnt_found_has_a_reason() {
     };
     let none = "has no BLog: ";
     let unknown = "has no BLog that can be found: ";
-    has(
-        why(|_, rows| rows.clear()),
-        &[none, "SYMBOL(kallsyms_names)"],
-    );
+    has(why(|_, rows| rows.clear()), &[none, "SYMBOL(kallsyms_names)"]);
     has(
         why(|_, rows| *rows = rows.replace("token_table", "token_tab")),
         &[unknown, "SYMBOL(kallsyms_token_table)"],
@@ -269,18 +257,9 @@ fn a_module_that_isnt_found_has_a_reason() {
         &[unknown, ANCHORED, "CONFIG_KALLSYMS_ALL"],
     );
     // The list of others only; the last of them is in the last bytes that are mapped.
-    has(
-        why(|ram, _| ram.write(NOTIFIER + 8, &[0; 8])),
-        &[none, ANCHORED, "not loaded"],
-    );
-    has(
-        why(|ram, _| ram.write(ANCHOR + 24, b"B")),
-        &[none, ANCHORED, "not loaded"],
-    );
-    has(
-        why(|ram, _| ram.write(LIST + 8, &[0; 8])),
-        &[unknown, ANCHORED, "empty"],
-    );
+    has(why(|ram, _| ram.write(NOTIFIER + 8, &[0; 8])), &[none, ANCHORED, "not loaded"]);
+    has(why(|ram, _| ram.write(ANCHOR + 24, b"B")), &[none, ANCHORED, "not loaded"]);
+    has(why(|ram, _| ram.write(LIST + 8, &[0; 8])), &[unknown, ANCHORED, "empty"]);
     has(
         why(|ram, _| ram.write(NOTIFIER + 8, &NOTIFIER.to_le_bytes())),
         &[unknown, ANCHORED, "no end"],
@@ -414,10 +393,7 @@ fn pages_may_be_missing_as_each_cpu_may_be_taking_one_away() {
 fn a_ring_whose_task_has_ended_says_itself_what_it_has_taken() {
     let records = |taken: u64| {
         let got = with(|kernel, ram| {
-            ram.write(
-                kernel.rings[5] + u64::from(RING.taken),
-                &taken.to_le_bytes(),
-            );
+            ram.write(kernel.rings[5] + u64::from(RING.taken), &taken.to_le_bytes());
         });
         let got = got.unwrap();
         let rings = got.snapshot.rings.iter().filter_map(|r| r.ring.as_ref());
@@ -522,25 +498,16 @@ fn tables_of_nothing_end() {
 /// Rings of a task that lead back to the first one, or nowhere.
 #[test]
 fn rings_that_lead_in_circles_end() {
-    for (next, why) in [
-        (None, "have no end"),
-        (Some(0xdead_0000), "not in the dump"),
-    ] {
+    for (next, why) in [(None, "have no end"), (Some(0xdead_0000), "not in the dump")] {
         let got = with(|kernel, ram| {
             let next = next.unwrap_or(kernel.rings[0]);
-            ram.write(
-                kernel.rings[0] + u64::from(RING.next),
-                &u64::to_le_bytes(next),
-            );
+            ram.write(kernel.rings[0] + u64::from(RING.next), &u64::to_le_bytes(next));
         });
         let got = got.unwrap();
         lacks(&got, &[]);
         let texts = texts(&got);
         let text = texts.iter().find(|t| t.contains("can't be followed"));
-        assert!(
-            text.is_some_and(|t| t.contains("pid 10") && t.contains(why)),
-            "{texts:?}"
-        );
+        assert!(text.is_some_and(|t| t.contains("pid 10") && t.contains(why)), "{texts:?}");
     }
 }
 
@@ -616,18 +583,14 @@ fn dumps_become_snapshots() {
     let rig = Rig::empty();
     let ram = sample().finish();
     let mut all = Vec::new();
-    for (name, bytes) in [
-        ("four", elf(&ram, 4)),
-        ("five", elf(&ram, 5)),
-        ("flat", flattened(&elf(&ram, 4))),
-    ] {
+    for (name, bytes) in
+        [("four", elf(&ram, 4)), ("five", elf(&ram, 5)), ("flat", flattened(&elf(&ram, 4)))]
+    {
         let core = write(&rig, name, &bytes);
         let snapshot = format!("{core}.snapshot");
         let out = rig.run(&["extract", "--vmcore", &core, "-o", &snapshot]);
         assert_eq!((out.status, &*out.err), (0, ""), "{name}");
-        assert!(out
-            .out
-            .contains("2 components, 5 tasks, 7 rings, 8 pages, 11 records"));
+        assert!(out.out.contains("2 components, 5 tasks, 7 rings, 8 pages, 11 records"));
         all.push(fs::read(rig.path(&snapshot)).unwrap());
         // It isn't overwritten.
         let again = rig.run(&["extract", "--vmcore", &core, "-o", &snapshot]);
@@ -657,9 +620,7 @@ fn kdump_saves_the_log_before_all_memory() {
     let collect = "#!/bin/sh\ncp to/blog seen\necho \"$@\" >asked\nexit 7\n";
     rig.write("collect", collect);
     fs::set_permissions(rig.path("collect"), fs::Permissions::from_mode(0o755)).unwrap();
-    let bin = Path::new(env!("CARGO_BIN_EXE_blog-decode"))
-        .parent()
-        .unwrap();
+    let bin = Path::new(env!("CARGO_BIN_EXE_blog-decode")).parent().unwrap();
     let path = format!("{}:{}", bin.display(), env::var("PATH").unwrap());
     let kdump = |words: &str| {
         for dir in ["to", "none"] {
@@ -667,10 +628,8 @@ fn kdump_saves_the_log_before_all_memory() {
             fs::create_dir(rig.path(dir)).unwrap();
         }
         let _ = fs::remove_file(rig.path("asked"));
-        let mut command = Command::new(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../packaging/kdump"
-        ));
+        let mut command =
+            Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/kdump"));
         command.args(words.split(' ')).current_dir(rig.path(""));
         let output = command.env("PATH", &path).output().unwrap();
         (output.status.code(), output.stdout)
@@ -704,11 +663,7 @@ fn dumps_of_kernels_that_dont_know_blog_are_read() {
     let rows = stock(&mut ram);
     for levels in [4, 5] {
         let core = write(&rig, "unpatched", &elf_with(&ram, levels, &rows));
-        for command in [
-            &["--vmcore"][..],
-            &["tasks", "--vmcore"],
-            &["stats", "--vmcore"],
-        ] {
+        for command in [&["--vmcore"][..], &["tasks", "--vmcore"], &["stats", "--vmcore"]] {
             let [new, old] = [&core, &known].map(|core| rig.run(&[command, &[core]].concat()));
             assert!(!new.out.is_empty());
             assert_eq!(new.out.replace(&core, &known), old.out);
@@ -784,10 +739,7 @@ fn the_state_of_a_task_may_have_been_noted() {
         ram.write(at + 320, &[pid.to_le_bytes(), pid.to_le_bytes()].concat());
     }
     ram.write(moved + comm, b"moved\0");
-    ram.write(
-        moved + 320,
-        &[pid.to_le_bytes(), pid.to_le_bytes()].concat(),
-    );
+    ram.write(moved + 320, &[pid.to_le_bytes(), pid.to_le_bytes()].concat());
     let in_table = table + u64::from(kernel.root.tls.task);
     ram.write(in_table, &moved.to_le_bytes());
     ram.0.remove(&(moved & !(PAGE as u64 - 1)));
@@ -810,18 +762,13 @@ fn the_state_of_a_task_may_have_been_noted() {
     kernel.root.task_notes_len = u32::MAX;
     let (task, said) = look(&kernel.finish());
     assert_eq!(task, Some((pid, 0, 0, u32::MAX)));
-    assert!(said
-        .iter()
-        .any(|text| text.contains("notes of tasks can't be read")));
+    assert!(said.iter().any(|text| text.contains("notes of tasks can't be read")));
     // The task that crashed may not be in the dump at all.
     let crashed = Some(Crashed { cpu: 2, task: 4096 });
     let mut bytes = Vec::new();
     let got = extract_with(&ram, ROOT, crashed, &mut bytes, &mut |_, _| {}).unwrap();
     let said: Vec<_> = got.problems.0.iter().map(ToString::to_string).collect();
-    assert!(
-        said.len() == 1 && said[0].contains("CPU 2, at 0x1000"),
-        "{said:?}"
-    );
+    assert!(said.len() == 1 && said[0].contains("CPU 2, at 0x1000"), "{said:?}");
 }
 
 #[cfg(feature = "vmcore")]
@@ -838,16 +785,8 @@ fn what_is_no_dump_is_refused_with_a_reason() {
     };
     let cases: [(&str, Vec<u8>, &str); 7] = [
         ("empty", Vec::new(), "empty"),
-        (
-            "text",
-            b"hello, this is no dump at all".to_vec(),
-            "libkdumpfile",
-        ),
-        (
-            "snapshot",
-            b"BLOGSNAP and so on".to_vec(),
-            "without --vmcore",
-        ),
+        ("text", b"hello, this is no dump at all".to_vec(), "libkdumpfile"),
+        ("snapshot", b"BLOGSNAP and so on".to_vec(), "without --vmcore"),
         ("noinfo", with("VMCOREINFO", "SOMETHING "), "no VMCOREINFO"),
         ("noblog", with("blog_root", "blag_root"), "has no BLog"),
         ("arm", with("phys_base", "virt_base"), "x86_64"),
@@ -967,31 +906,17 @@ fn the_likely_culprit_comes_first() {
         // The records have no side table.
         assert_eq!(out.status, 1, "{}", out.err);
         let text = out.out;
-        let lines = text
-            .lines()
-            .filter(|l| l.contains("]: ") && !l.starts_with(' '));
-        lines
-            .map(|l| l.split("]: ").next().unwrap().to_owned() + "]")
-            .collect()
+        let lines = text.lines().filter(|l| l.contains("]: ") && !l.starts_with(' '));
+        lines.map(|l| l.split("]: ").next().unwrap().to_owned() + "]").collect()
     };
     // The crash, then the task that has been silent for the longest time.
     assert_eq!(heads(&[]), ["crasher[13]", "stuck[11]", "worker[10]"]);
     assert_eq!(heads(&["--blocked"]), ["crasher[13]", "stuck[11]"]);
     assert_eq!(heads(&["--running"]), ["crasher[13]", "worker[10]"]);
-    assert_eq!(
-        heads(&["--pid", "12,14"]),
-        ["sleeper[12]", "gone[14]", "old name[14]"]
-    );
+    assert_eq!(heads(&["--pid", "12,14"]), ["sleeper[12]", "gone[14]", "old name[14]"]);
     assert_eq!(
         heads(&["--all"]),
-        [
-            "crasher[13]",
-            "stuck[11]",
-            "worker[10]",
-            "sleeper[12]",
-            "gone[14]",
-            "old name[14]"
-        ]
+        ["crasher[13]", "stuck[11]", "worker[10]", "sleeper[12]", "gone[14]", "old name[14]"]
     );
 }
 
@@ -1002,10 +927,8 @@ fn tasks_tell_of_each_component_and_of_interrupts() {
     let core = write(&rig, "core", &elf(&sample().finish(), 4));
     let out = rig.run(&["tasks", "--json", "-n", "1", "--vmcore", &core]);
     let text = out.out;
-    let objects: Vec<serde_json::Value> = text
-        .lines()
-        .map(|l| serde_json::from_str(l).unwrap())
-        .collect();
+    let objects: Vec<serde_json::Value> =
+        text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     let [head, crasher, stuck, worker] = objects.as_slice() else {
         panic!("{text}");
     };
@@ -1039,9 +962,7 @@ fn tasks_are_those_of_one_snapshot() {
     extract(&sample().finish(), ROOT, &mut bytes).unwrap();
     let snapshot = write(&rig, "snapshot", &bytes);
     let out = rig.run(&["tasks", &snapshot]);
-    assert!(out
-        .out
-        .contains("stuck[11]: blocked (D), last on CPU 3, last record 49.000000 s ago"));
+    assert!(out.out.contains("stuck[11]: blocked (D), last on CPU 3, last record 49.000000 s ago"));
     let out = rig.run(&["tasks", &snapshot, &snapshot]);
     assert_eq!(out.status, 2);
     assert!(out.err.contains("one snapshot"));

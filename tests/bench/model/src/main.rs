@@ -63,9 +63,7 @@ fn run(load: Load, cpus: usize, shelves: usize) -> (Counts, u64) {
         Load::Steady => 4,
         _ => u32::MAX,
     };
-    let mut rings: Vec<_> = (0..cpus)
-        .map(|cpu| rig.adopt(cpu as i32).unwrap())
-        .collect();
+    let mut rings: Vec<_> = (0..cpus).map(|cpu| rig.adopt(cpu as i32).unwrap()).collect();
     let per_page = (4096 - 48) / 20;
     let (warm, records) = match load {
         // As long as there is something to take but the reserve.

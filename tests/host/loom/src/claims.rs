@@ -21,12 +21,7 @@ pub struct Things {
 impl Things {
     pub fn new(n: u32) -> Self {
         let zeros = || (0..n).map(|_| AtomicU32::new(0)).collect();
-        Things {
-            links: zeros(),
-            held: zeros(),
-            taken: zeros(),
-            truth: zeros(),
-        }
+        Things { links: zeros(), held: zeros(), taken: zeros(), truth: zeros() }
     }
 
     /// Uses a thing that was just taken.

@@ -19,10 +19,7 @@ use crate::{model, model_with, thread};
 use std::sync::Arc;
 
 /// Pages of two chunks; nobody puts records there.
-const TINY: Sizes = Sizes {
-    page: 2 * PAGE_HEADER_SIZE as u32,
-    chunk: PAGE_HEADER_SIZE as u32,
-};
+const TINY: Sizes = Sizes { page: 2 * PAGE_HEADER_SIZE as u32, chunk: PAGE_HEADER_SIZE as u32 };
 
 /// A component whose pages are handed about as such.
 struct Shared {
@@ -104,11 +101,7 @@ fn pages_go_from_shelf_to_shelf() {
             shared.put(page);
         }
         other.join().unwrap();
-        assert_eq!(
-            shared.count_pages(),
-            2,
-            "a page was lost, or is there twice"
-        );
+        assert_eq!(shared.count_pages(), 2, "a page was lost, or is there twice");
     });
 }
 
@@ -309,9 +302,7 @@ fn a_payload_is_no_header() {
         // SAFETY: As above, and the ring is nobody else's.
         unsafe {
             forger.adopt(&OWNER);
-            assert!(forger
-                .turn(&Ghost(bytes), Mode::Overwrite, SMALL.chunk, 16, 0)
-                .is_ok());
+            assert!(forger.turn(&Ghost(bytes), Mode::Overwrite, SMALL.chunk, 16, 0).is_ok());
             assert!(PageHeader::copy(bytes, SMALL.chunk, 1, &mut [0; PAGE_HEADER_SIZE]).is_some());
         }
         let other = rig.clone();
@@ -322,8 +313,4 @@ fn a_payload_is_no_header() {
 }
 
 /// Somebody.
-const OWNER: Owner = Owner {
-    pid: 7,
-    tgid: 7,
-    ..Owner::new(Context::Task, 0)
-};
+const OWNER: Owner = Owner { pid: 7, tgid: 7, ..Owner::new(Context::Task, 0) };

@@ -60,10 +60,8 @@ fn log_at(rig: &Rig, pid: u32, n: u32, ts: u64) -> bool {
 
 /// Whose record it is, and which.
 fn parse(site: u32, payload: &[u8]) -> (u32, u32) {
-    let words: Vec<_> = payload
-        .chunks_exact(4)
-        .map(|n| u32::from_ne_bytes(n.try_into().unwrap()))
-        .collect();
+    let words: Vec<_> =
+        payload.chunks_exact(4).map(|n| u32::from_ne_bytes(n.try_into().unwrap())).collect();
     assert_eq!((words.len(), words[0]), (PAYLOAD / 4, site), "torn record");
     (words[0], words[1])
 }
@@ -79,11 +77,7 @@ fn walk(copy: &[u8]) -> (u32, Vec<u32>) {
         let (of, n) = parse(*site, payload);
         assert!(i == 0 || of == pid, "records of two rings");
         assert!(info.base <= *ts);
-        assert_eq!(
-            u64::from(n),
-            info.first + i as u64,
-            "first is another life's"
-        );
+        assert_eq!(u64::from(n), info.first + i as u64, "first is another life's");
         pid = of;
         numbers.push(n);
     }
@@ -331,13 +325,8 @@ fn info_is_of_one_owner() {
         let task = rig.clone();
         let task = thread::spawn(move || assert!(task.adopt(2).is_some()));
         if let Some(info) = rig.ring(0).unwrap().info() {
-            let Owner {
-                pid, tgid, comm, ..
-            } = info.owner;
-            assert_eq!(
-                (info.state, pid, tgid, &comm[..4]),
-                (RingState::Live, 2, 2, &b"test"[..])
-            );
+            let Owner { pid, tgid, comm, .. } = info.owner;
+            assert_eq!((info.state, pid, tgid, &comm[..4]), (RingState::Live, 2, 2, &b"test"[..]));
             assert_eq!((info.exit_clock, info.first_seq, info.records), (0, 2, 0));
         }
         task.join().unwrap();
@@ -366,10 +355,7 @@ fn two_thieves_get_two_pages() {
         assert_eq!((pages(2), pages(3)), (u32::from(there), u32::from(here)));
         assert_eq!(rig.count_pages(), 2, "a page was lost, or is there twice");
         for (pid, logged) in [(2, there), (3, here)] {
-            assert_eq!(
-                rig.read(ring_of(&rig, pid)).records.len(),
-                usize::from(logged)
-            );
+            assert_eq!(rig.read(ring_of(&rig, pid)).records.len(), usize::from(logged));
         }
         rig.pool.drain_retired();
         assert_eq!(rig.pool.retired(), 0);

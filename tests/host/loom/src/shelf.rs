@@ -49,14 +49,10 @@ impl Shelf {
         let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
         // It does not move any more: loom knows atomics by address.
         let shelf = Arc::new(Shelf {
-            pages: (0..pages)
-                .map(|_| UnsafeCell::new([0; PAGE.div_ceil(8) as usize]))
-                .collect(),
+            pages: (0..pages).map(|_| UnsafeCell::new([0; PAGE.div_ceil(8) as usize])).collect(),
             lying: Mutex::new(Vec::new()),
             // SAFETY: The shelf keeps the header, here and below.
-            rings: (0..rings)
-                .map(|id| unsafe { Ring::new(id, SLOT, empty.get()) })
-                .collect(),
+            rings: (0..rings).map(|id| unsafe { Ring::new(id, SLOT, empty.get()) }).collect(),
             none: unsafe { Ring::none(empty.get()) },
             last: AtomicU64::new(0),
             empty,
@@ -128,14 +124,7 @@ impl Shelf {
             let clock = || u64::from(n);
             let who = task(pid as i32);
             let place = ring
-                .begin_shared(
-                    self,
-                    Mode::Overwrite,
-                    room,
-                    RECORD,
-                    clock,
-                    (&who, &self.last),
-                )
+                .begin_shared(self, Mode::Overwrite, room, RECORD, clock, (&who, &self.last))
                 .map_or(Place::LOST, |ts| Place { ring, ts });
             Ring::put(place, RECORD, site, fill)
         }
@@ -244,11 +233,7 @@ impl Shelf {
 
 /// A task.
 fn task(pid: i32) -> Owner {
-    Owner {
-        pid,
-        tgid: pid,
-        ..Owner::new(Context::Task, 0)
-    }
+    Owner { pid, tgid: pid, ..Owner::new(Context::Task, 0) }
 }
 
 // SAFETY: The models see to it that each page is with one taker.

@@ -57,10 +57,7 @@ impl Task {
 
     /// What the first record of a component does.
     fn log(&self, ring: &Ring) {
-        let owner = Owner {
-            pid: 7,
-            ..Owner::new(Context::Task, u32::MAX)
-        };
+        let owner = Owner { pid: 7, ..Owner::new(Context::Task, u32::MAX) };
         // SAFETY: The model's ring is nobody's yet, and the model logs from one thread.
         unsafe {
             assert!(self.table.find(ring.slot()).is_none());

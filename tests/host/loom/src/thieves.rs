@@ -33,13 +33,7 @@ fn a_thief_finds_the_chain_that_the_writer_made() {
         let thief = thread::spawn(move || [0; 2].map(|_| unsafe { thief.rings[0].steal(&*thief) }));
         assert!(shelf.log(0, 1, n));
         let here = unsafe { shelf.rings[0].steal(&*shelf) };
-        let stolen: Vec<_> = thief
-            .join()
-            .unwrap()
-            .into_iter()
-            .chain([here])
-            .flatten()
-            .collect();
+        let stolen: Vec<_> = thief.join().unwrap().into_iter().chain([here]).flatten().collect();
         assert_eq!(stolen, [0]);
         assert_eq!(shelf.chain(0), [1]);
         shelf.check([0, 2]);
@@ -59,10 +53,7 @@ fn a_thief_and_the_writer_want_the_oldest_page() {
         assert!(shelf.log(0, 1, n), "the ring has pages of its own");
         let stolen = thief.join().unwrap();
         let last = *shelf.chain(0).last().unwrap();
-        assert_eq!(
-            shelf.read(last, shelf.header(last).seq()),
-            Some(vec![(1, n)])
-        );
+        assert_eq!(shelf.read(last, shelf.header(last).seq()), Some(vec![(1, n)]));
         assert_eq!(shelf.rings[0].records(), u64::from(n) + 1);
         shelf.check(stolen);
     });
@@ -143,10 +134,7 @@ fn counts_are_right_while_the_page_is_stolen() {
             assert!(other.log(1, 2, 0));
         });
         let records = shelf.rings[0].records();
-        assert!(
-            (u64::from(n)..=u64::from(n) + 1).contains(&records),
-            "{records} of {n}"
-        );
+        assert!((u64::from(n)..=u64::from(n) + 1).contains(&records), "{records} of {n}");
         if let Some((seq, _, records)) = shelf.rings[0].position() {
             assert!(
                 seq == 1 && records == u64::from(n) || seq == 2 && records >= u64::from(n),
@@ -202,10 +190,7 @@ fn a_stolen_page_is_read_as_one_ring_s() {
         if let Some(records) = shelf.read(0, 1) {
             let first: Vec<_> = (0..n).map(|n| (1, n)).collect();
             let second = [(2, 0)];
-            assert!(
-                records == first || records == second[..records.len().min(1)],
-                "{records:?}"
-            );
+            assert!(records == first || records == second[..records.len().min(1)], "{records:?}");
         }
         thief.join().unwrap();
         assert_eq!(PAGE, shelf.rings[1].held());

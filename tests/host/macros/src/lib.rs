@@ -40,16 +40,12 @@ pub fn blog_capture(input: TokenStream) -> TokenStream {
 
 #[proc_macro]
 pub fn blog_component(input: TokenStream) -> TokenStream {
-    blog::component(parse_macro_input!(input))
-        .unwrap_or_else(|e| e.into_compile_error())
-        .into()
+    blog::component(parse_macro_input!(input)).unwrap_or_else(|e| e.into_compile_error()).into()
 }
 
 #[proc_macro_derive(BlogArg)]
 pub fn derive_blog_arg(input: TokenStream) -> TokenStream {
-    blog::derive(parse_macro_input!(input))
-        .unwrap_or_else(|e| e.into_compile_error())
-        .into()
+    blog::derive(parse_macro_input!(input)).unwrap_or_else(|e| e.into_compile_error()).into()
 }
 
 #[cfg(test)]

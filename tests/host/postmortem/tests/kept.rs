@@ -43,10 +43,7 @@ fn read(bytes: &[u8]) -> Result<Made, Error> {
     assert_eq!(&written[..8], &FILE_MAGIC);
     let word = |at: usize| u32::from_le_bytes(written[at..at + 4].try_into().unwrap());
     assert_eq!(word(28), crc32(&written[..28]));
-    let mut all = Made {
-        problems,
-        ..Made::default()
-    };
+    let mut all = Made { problems, ..Made::default() };
     let mut at = 32;
     while at < written.len() {
         assert_eq!(word(at), SECTION_MAGIC);
@@ -196,10 +193,7 @@ fn a_flipped_bit_costs_one_ring_or_one_page() {
         let lost = lost.count();
         // A page of chunks that looks like a whole one is many pages, of as many rings.
         let split = (at - start) % page < 16;
-        assert!(
-            lost <= if split { 16 } else { 2 },
-            "{lost} rings at {at:#x}"
-        );
+        assert!(lost <= if split { 16 } else { 2 }, "{lost} rings at {at:#x}");
         cost += lost;
     }
     assert!(told > 50 && cost > 100, "{told} {cost}");

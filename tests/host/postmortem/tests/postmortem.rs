@@ -327,46 +327,24 @@ fn a_machine_at_rest_gives_what_its_rings_hold() {
     let process = Process::new("self");
     let (extracted, snapshot) = dump(&process, &machine);
     assert!(!extracted.problems.any_grave(), "{:?}", extracted.problems);
-    assert_eq!(
-        (extracted.components, extracted.rings, extracted.tasks),
-        (1, 4, 3)
-    );
+    assert_eq!((extracted.components, extracted.rings, extracted.tasks), (1, 4, 3));
     let found = records(&snapshot);
     for (ring, pid) in rings.iter().zip(100..) {
         let (_, numbers) = found.iter().find(|(p, _)| *p == pid).unwrap();
         let read = machine.rig.read(ring.id());
-        let kept: Vec<_> = read
-            .records
-            .iter()
-            .map(|(_, _, payload)| payload.clone())
-            .collect();
+        let kept: Vec<_> = read.records.iter().map(|(_, _, payload)| payload.clone()).collect();
         assert!(numbers.iter().map(|n| n.to_ne_bytes().to_vec()).eq(kept));
-        let section = snapshot
-            .rings
-            .iter()
-            .find(|r| r.ring.as_ref().unwrap().pid == pid)
-            .unwrap();
+        let section = snapshot.rings.iter().find(|r| r.ring.as_ref().unwrap().pid == pid).unwrap();
         let section = section.ring.as_ref().unwrap();
         assert_eq!(section.records, ring.records());
         assert_eq!(section.lost(), ring.info().unwrap().lost);
     }
-    let retired = snapshot
-        .rings
-        .iter()
-        .find(|r| r.ring.as_ref().unwrap().pid == 7)
-        .unwrap();
+    let retired = snapshot.rings.iter().find(|r| r.ring.as_ref().unwrap().pid == 7).unwrap();
     let retired = retired.ring.as_ref().unwrap();
-    assert_eq!(
-        (retired.retired, retired.exit_clock, retired.records),
-        (1, 1 << 39, 1)
-    );
+    assert_eq!((retired.retired, retired.exit_clock, retired.records), (1, 1 << 39, 1));
     assert_eq!(&retired.comm[..5], b"test\0");
 
-    let states: Vec<_> = snapshot
-        .tasks
-        .iter()
-        .map(|t| (t.pid, t.state, t.cpu))
-        .collect();
+    let states: Vec<_> = snapshot.tasks.iter().map(|t| (t.pid, t.state, t.cpu)).collect();
     assert_eq!(states, [(100, b'R', 0), (101, b'D', 1), (102, b'S', 2)]);
 }
 
@@ -380,13 +358,7 @@ fn a_machine_that_slept_tells_when_things_happened() {
     let start = 1_000_000;
     let end = start + 20;
     let pair = |clock, mono, slept| Tick {
-        pair: ClockPair {
-            clock,
-            mono,
-            boot: mono + slept,
-            real: mono + slept,
-            local: mono,
-        },
+        pair: ClockPair { clock, mono, boot: mono + slept, real: mono + slept, local: mono },
         jiffies: 0,
     };
     let root = &mut machine.root;
@@ -528,10 +500,7 @@ fn crash(machine: &Machine) {
         let (_, numbers) = found.iter().find(|(p, _)| *p == pid).unwrap();
         // The last one that was published: it may not have been counted yet.
         let last = *numbers.last().unwrap();
-        assert!(
-            last == written - 1 || last == trying,
-            "{pid}: {last}, {written}, {trying}"
-        );
+        assert!(last == written - 1 || last == trying, "{pid}: {last}, {written}, {trying}");
         // All that came before it, up to where the oldest page was taken: of those that were just
         // being taken, one for each CPU at most, a later one may be gone first.
         let hole = numbers.windows(2).rposition(|pair| pair[0] + 1 != pair[1]);

@@ -17,12 +17,7 @@ pub fn console(bytes: &[u8]) {
     let mut text = bytes.to_vec();
     let parts: Vec<_> = bytes.chunks(PACKED_MAX - BLOCK).take(9).collect();
     for (number, part) in (1..).zip(&parts) {
-        let head = Head {
-            why: Why::Oops,
-            number,
-            count: parts.len() as u8,
-            tag: 7,
-        };
+        let head = Head { why: Why::Oops, number, count: parts.len() as u8, tag: 7 };
         let len = part.len() as u16;
         let (low, high) = (len.to_le_bytes(), (!len).to_le_bytes());
         let packed = [&[1][..], &low, &high, part].concat();

@@ -79,19 +79,9 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
     let sums = Sums::new(files, &streams, &boots);
     let decoder = Decoder::new(files, &streams, &boots, &maps, filter);
     let mut decoder = decoder.with_logs(logs);
-    let mut text = Text::new(Style {
-        raw: true,
-        color: true,
-        location: true,
-        ..Style::default()
-    });
+    let mut text = Text::new(Style { raw: true, color: true, location: true, ..Style::default() });
     // From any record to any other one.
-    let pair = || Pair {
-        start: "*".into(),
-        end: "*".into(),
-        keys: Vec::new(),
-        by: Vec::new(),
-    };
+    let pair = || Pair { start: "*".into(), end: "*".into(), keys: Vec::new(), by: Vec::new() };
     let mut ctf = Ctf::new(Vec::new());
     let mut html = Html::new(std::io::sink(), vec![pair()]).unwrap();
     let mut perfetto = Perfetto::new(vec![pair()]);
@@ -123,14 +113,8 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
         assert_eq!(mine, theirs);
     }
     let (undecoded, shown) = (decoder.undecoded().clone(), decoder.shown());
-    let stats = Accounts {
-        files,
-        boots: &boots,
-        streams: &streams,
-        counts,
-        shown,
-        undecoded: &undecoded,
-    };
+    let stats =
+        Accounts { files, boots: &boots, streams: &streams, counts, shown, undecoded: &undecoded };
     stats.write_json(&mut out);
 }
 

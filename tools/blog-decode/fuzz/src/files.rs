@@ -132,12 +132,7 @@ fn whole() -> &'static Whole {
         }
         let sum: usize = sections.iter().map(|(_, records)| records.len()).sum();
         assert_eq!(sum, all.len());
-        Whole {
-            bytes,
-            records: all,
-            lost,
-            sections,
-        }
+        Whole { bytes, records: all, lost, sections }
     })
 }
 

@@ -15,10 +15,7 @@ use blog_decode::{
 use crate::common::snapshot::{Builder, BOOT_ID};
 
 fn word(bytes: &[u8], at: usize) -> usize {
-    bytes[at..at + 4]
-        .iter()
-        .rev()
-        .fold(0, |n, byte| n << 8 | usize::from(*byte))
+    bytes[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte))
 }
 
 /// Makes right what no input would have by chance: magic, versions, and the checksums.
@@ -69,9 +66,7 @@ const FRAMES: usize = 3;
 /// Rings with a page and chunks, in pages that are smaller than a kernel's.
 pub fn seed() -> Vec<u8> {
     // Offsets of a ring's fields, the first of which is its size.
-    let ring = [
-        RING, 0, 0, 0, 0, 0, 64, 128, 4, 8, 12, 13, 16, 20, 24, 28, 44, 52, 56, 0,
-    ];
+    let ring = [RING, 0, 0, 0, 0, 0, 64, 128, 4, 8, 12, 13, 16, 20, 24, 28, 44, 52, 56, 0];
     let page = PAGE as u32;
     let head = [
         VERSION,

@@ -68,19 +68,13 @@ pub fn seed() -> Vec<u8> {
             image.log(at, n, 3, &[n as u8; 11][..n as usize * 5]);
         }
     }
-    let words = |image: &Image| {
-        (0..4 * PAGE / 8)
-            .map(|n| image.word(n * 8))
-            .collect::<Vec<_>>()
-    };
+    let words = |image: &Image| (0..4 * PAGE / 8).map(|n| image.word(n * 8)).collect::<Vec<_>>();
     let before = words(&image);
     image.log(Image::at(1, 2), 9, 3, &[5; CHUNK / 8]);
     image.adopt(1, 8, 2);
     image.set_generation(8);
     let changes = before.iter().zip(words(&image)).enumerate();
-    let changes: Vec<_> = changes
-        .filter(|(_, (before, now))| *before != now)
-        .collect();
+    let changes: Vec<_> = changes.filter(|(_, (before, now))| *before != now).collect();
     let mut input = vec![changes.len() as u8];
     for (at, (_, now)) in changes {
         input.extend((at as u32).to_le_bytes());

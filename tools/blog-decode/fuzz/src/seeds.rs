@@ -96,20 +96,13 @@ pub fn of(target: &str, dir: &Path) -> Vec<Vec<u8>> {
             let ram = vmcore::sample().finish();
             let mut stock = ram.clone();
             let rows = vmcore::stock(&mut stock);
-            [
-                vmcore::elf(&ram, 4),
-                vmcore::elf(&ram, 5),
-                vmcore::elf_with(&stock, 4, &rows),
-            ]
-            .map(|elf| crate::memory::as_input(&elf))
-            .into()
+            [vmcore::elf(&ram, 4), vmcore::elf(&ram, 5), vmcore::elf_with(&stock, 4, &rows)]
+                .map(|elf| crate::memory::as_input(&elf))
+                .into()
         }
         "map" => vec![crate::mapped::seed()],
         "kept" => vec![crate::kept::seed()],
-        "elf" => vec![
-            read(image::module(dir, "x.ko", "x")),
-            read(image::vmlinux(dir, "x")),
-        ],
+        "elf" => vec![read(image::module(dir, "x.ko", "x")), read(image::vmlinux(dir, "x"))],
         "sidetable" => {
             let path = image::module(dir, "x.ko", "x");
             let table = read_table(&path, |_| true).unwrap().unwrap();

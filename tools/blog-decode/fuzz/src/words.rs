@@ -31,10 +31,7 @@ const LINE_MAX: usize = 16 << 10;
 /// What `--where` takes.
 pub fn expr(bytes: &[u8]) {
     if let Ok(expr) = Expr::parse(&String::from_utf8_lossy(bytes)) {
-        let filter = Filter {
-            expr: Some(expr),
-            ..Filter::default()
-        };
+        let filter = Filter { expr: Some(expr), ..Filter::default() };
         decode(&small(), &filter, &Template::parse("{message}").unwrap());
     }
 }
@@ -50,11 +47,7 @@ pub fn template(bytes: &[u8]) {
 pub fn format(bytes: &[u8]) {
     let source = String::from_utf8_lossy(bytes);
     let _ = parse::parse(&source);
-    let mut table = Table {
-        build_id: b"id".to_vec(),
-        name: "test".into(),
-        ..Table::default()
-    };
+    let mut table = Table { build_id: b"id".to_vec(), name: "test".into(), ..Table::default() };
     let codes = [0x03, 0x14, 0x22, 0x26, 0x24, 0x06];
     table.sites.push(Site {
         line: 1,
@@ -139,10 +132,7 @@ pub fn control(bytes: &[u8]) {
 
 /// Whether it may be: then it is larger than it looks.
 fn is_packed(bytes: &[u8]) -> bool {
-    matches!(
-        bytes,
-        [0x1f, 0x8b, ..] | [0x28, 0xb5, ..] | [0xfd, ..] | [_, 0x2a, 0x4d, 0x18, ..]
-    )
+    matches!(bytes, [0x1f, 0x8b, ..] | [0x28, 0xb5, ..] | [0xfd, ..] | [_, 0x2a, 0x4d, 0x18, ..])
 }
 
 /// A log of the kernel, or of ftrace.
@@ -167,9 +157,6 @@ pub fn foreign(bytes: &[u8]) {
         assert!(lines > 0 || !log.problems().is_empty());
     }
     let template = Template::parse("{time} {component} {message}").unwrap();
-    let logs = both
-        .into_iter()
-        .filter_map(|kind| open(kind).ok())
-        .collect();
+    let logs = both.into_iter().filter_map(|kind| open(kind).ok()).collect();
     decode_with(&files, &Filter::default(), &template, logs);
 }

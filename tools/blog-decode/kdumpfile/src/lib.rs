@@ -99,10 +99,8 @@ impl Dump {
     }
 
     fn set_number(&self, key: &CStr, number: u64) -> Result<(), String> {
-        let attr = sys::kdump_attr_t {
-            type_: sys::KDUMP_NUMBER,
-            val: sys::_kdump_attr_value { number },
-        };
+        let attr =
+            sys::kdump_attr_t { type_: sys::KDUMP_NUMBER, val: sys::_kdump_attr_value { number } };
         // SAFETY: All are valid, and the value is of the type that the attribute says.
         let status = unsafe { sys::kdump_set_attr(self.ctx.as_ptr(), key.as_ptr(), &attr) };
         self.check(status)
@@ -111,9 +109,7 @@ impl Dump {
     fn set_string(&self, key: &CStr, string: &CStr) -> Result<(), String> {
         let attr = sys::kdump_attr_t {
             type_: sys::KDUMP_STRING,
-            val: sys::_kdump_attr_value {
-                string: string.as_ptr(),
-            },
+            val: sys::_kdump_attr_value { string: string.as_ptr() },
         };
         // SAFETY: As above; the library makes a copy of the string.
         let status = unsafe { sys::kdump_set_attr(self.ctx.as_ptr(), key.as_ptr(), &attr) };
@@ -129,9 +125,7 @@ impl Dump {
         let text = NonNull::new(unsafe { sys::kdump_get_err(self.ctx.as_ptr()) }.cast_mut());
         Err(match text {
             // SAFETY: The library's string stays until the next call.
-            Some(text) => unsafe { CStr::from_ptr(text.as_ptr()) }
-                .to_string_lossy()
-                .into_owned(),
+            Some(text) => unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned(),
             None => format!("libkdumpfile reports status {status}"),
         })
     }

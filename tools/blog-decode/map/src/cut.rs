@@ -50,25 +50,14 @@ pub(crate) fn cut(
     let first = info.first.wrapping_add(before);
     let records = u64::from(info.records()).saturating_sub(before);
     let missed = next.map_or(0, |next| first.saturating_sub(next));
-    let lost = (missed != 0).then_some(ControlRecord::Lost {
-        cause: Lost::ReaderLag as u8,
-        count: missed,
-    });
+    let lost = (missed != 0)
+        .then_some(ControlRecord::Lost { cause: Lost::ReaderLag as u8, count: missed });
     let mut front = vec![0; PAGE_HEADER_SIZE];
     for record in lost.into_iter().chain(task) {
         front.extend_from_slice(&record.bytes(base)[..record.size()]);
     }
     page.splice(..read, front);
-    let info = PageInfo {
-        base,
-        first,
-        commit: records << 32 | page.len() as u64,
-        ..info
-    };
+    let info = PageInfo { base, first, commit: records << 32 | page.len() as u64, ..info };
     *page.first_chunk_mut()? = info.bytes();
-    Some(Cut {
-        first,
-        records,
-        missed,
-    })
+    Some(Cut { first, records, missed })
 }

@@ -52,11 +52,7 @@ impl Map {
         // SAFETY: The kernel chooses where it is, so nothing else is there.
         let at = unsafe { mmap(ptr::null_mut(), len, prot, flags, &file, 0) }?;
         // INVARIANT: It is a new mapping of this length.
-        Ok(Self {
-            file,
-            at: at.cast_const().cast(),
-            len,
-        })
+        Ok(Self { file, at: at.cast_const().cast(), len })
     }
 
     /// Maps what the component has now, in place of this.

@@ -201,11 +201,7 @@ impl Meta {
             _ => 0,
         };
         let count = self.page.checked_div(size).unwrap_or(0);
-        (0..count).map(move |n| Part {
-            place: at,
-            at: at + n * size,
-            size,
-        })
+        (0..count).map(move |n| Part { place: at, at: at + n * size, size })
     }
 
     /// If a place has rings: the id of the first one.
@@ -337,11 +333,7 @@ impl Part {
         to.clear();
         to.resize(len, 0);
         m.copy(self.at, to);
-        let info = PageInfo {
-            seq,
-            commit,
-            ..PageInfo::read(to)?
-        };
+        let info = PageInfo { seq, commit, ..PageInfo::read(to)? };
         *to.first_chunk_mut()? = info.bytes();
         meanwhile();
         // ORDERING: It pairs with the release fence before the page's next life: if any of the copy
@@ -387,10 +379,7 @@ mod tests {
         let whole = copied(|_, _| ()).unwrap();
         assert!(whole.ends_with(b"it") && whole.len() == 58);
         // What is logged after that doesn't matter.
-        assert_eq!(
-            copied(|image, at| image.log(at, 2, 3, b"more")),
-            Some(whole)
-        );
+        assert_eq!(copied(|image, at| image.log(at, 2, 3, b"more")), Some(whole));
         // At the same position of another ring.
         assert_eq!(copied(|image, at| image.begin(at, 1, 5, 0, 9)), None);
         // Even in as many lives.
@@ -403,9 +392,6 @@ mod tests {
         // The chunk is as it was, but is none: there are records.
         assert_eq!(copied(|image, _| image.unite(0)), None);
         // And others came to the page's start.
-        assert_eq!(
-            copied(|image, _| image.begin(Image::at(0, 0), 1, 7, 0, 9)),
-            None
-        );
+        assert_eq!(copied(|image, _| image.begin(Image::at(0, 0), 1, 7, 0, 9)), None);
     }
 }

@@ -173,12 +173,8 @@ impl Reader {
             return if gone { Err(Error::Gone) } else { Ok(()) };
         };
         let first = self.passed.then_some(0);
-        let known = self.rings.entry(ring).or_insert(Position {
-            owner: now,
-            seq: 0,
-            end: 0,
-            next: first,
-        });
+        let known =
+            self.rings.entry(ring).or_insert(Position { owner: now, seq: 0, end: 0, next: first });
         if !known.owner.is(&now) {
             known.next = Some(0);
         }

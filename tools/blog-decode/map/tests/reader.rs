@@ -22,10 +22,7 @@ fn pass(reader: &mut Reader, image: &Image) -> (Vec<Got>, u64) {
     let passed = reader.pass(Memory::new(&image.0), |piece| {
         let word = |at: usize| u64::from_le_bytes(piece.page[at..at + 8].try_into().unwrap());
         let (mut at, mut base, mut number) = (HEADER, word(24), piece.first);
-        assert_eq!(
-            (word(32), word(40)),
-            (number, piece.records << 32 | piece.page.len() as u64)
-        );
+        assert_eq!((word(32), word(40)), (number, piece.records << 32 | piece.page.len() as u64));
         let mut told = 0;
         while at < piece.page.len() {
             let header = word(at);
@@ -67,20 +64,14 @@ fn each_record_comes_once_with_its_time() {
     let page = Image::at(1, 0);
     image.begin(page, 4, 1, 0, 5 << 36);
     image.log(page, 7, 3, b"one");
-    assert_eq!(
-        pass(&mut reader, &image).0,
-        [(4, 70, 0, 5 << 36 | 7, b"one".to_vec())]
-    );
+    assert_eq!(pass(&mut reader, &image).0, [(4, 70, 0, 5 << 36 | 7, b"one".to_vec())]);
     assert_eq!(pass(&mut reader, &image), (vec![], 0));
     // The time from here on.
     let mut extend = vec![1, 0, 0, 0];
     extend.extend((6u64 << 36).to_le_bytes());
     image.log(page, 0, 0, &extend);
     image.log(page, 1, 3, b"two");
-    assert_eq!(
-        pass(&mut reader, &image).0,
-        [(4, 70, 1, 6 << 36 | 1, b"two".to_vec())]
-    );
+    assert_eq!(pass(&mut reader, &image).0, [(4, 70, 1, 6 << 36 | 1, b"two".to_vec())]);
     image.log(page, 2, 3, b"three");
     let next = Image::at(0, 0);
     image.begin(next, 4, 2, 3, 6 << 36);
@@ -144,9 +135,8 @@ fn what_a_driver_logs_is_no_header() {
     forged.split(0);
     forged.begin(Image::at(0, 3), 2, 9, 0, 0);
     forged.log(Image::at(0, 3), 1, 3, b"forged");
-    let bytes: Vec<u8> = (0..CHUNK / 8)
-        .flat_map(|n| forged.word(Image::at(0, 3) + n * 8).to_le_bytes())
-        .collect();
+    let bytes: Vec<u8> =
+        (0..CHUNK / 8).flat_map(|n| forged.word(Image::at(0, 3) + n * 8).to_le_bytes()).collect();
     let page = Image::at(1, 0);
     image.begin(page, 2, 1, 0, 0);
     // The second record's payload is where a chunk would start.
@@ -167,10 +157,7 @@ fn other_pages_and_none_are_noticed() {
     assert!(passed(&mut reader).is_ok());
     image.set_generation(0);
     assert!(matches!(passed(&mut reader), Err(Error::Gone)));
-    assert!(matches!(
-        reader.go_on(Memory::new(&image.0)),
-        Err(Error::Gone)
-    ));
+    assert!(matches!(reader.go_on(Memory::new(&image.0)), Err(Error::Gone)));
 }
 
 #[test]

@@ -22,10 +22,7 @@ pub fn check(args: &args::Check) -> Result<u8, Failed> {
         snapshots: args.snapshots.clone(),
         blog: args.blog.clone(),
         vmcore: args.vmcore.clone(),
-        tables: TablePaths {
-            sidetable: Vec::new(),
-            modules: PathBuf::new(),
-        },
+        tables: TablePaths { sidetable: Vec::new(), modules: PathBuf::new() },
         host: Vec::new(),
     };
     let (files, _, mut status) = Input::read(&input)?;

@@ -63,10 +63,7 @@ fn snapshot(text: &str, event: &Event, status: &mut u8) -> Result<Snapshot, Stri
     let name = format!("{text}: {} {:08x}", head.why.name(), head.tag);
     if missing > 0 {
         let are = if missing == 1 { "is" } else { "are" };
-        complain(&format!(
-            "{name}: {missing} of {} lines {are} missing",
-            head.count
-        ));
+        complain(&format!("{name}: {missing} of {} lines {are} missing", head.count));
         *status = PARTIAL;
     }
     Ok(Snapshot::read(name, Source::Memory(event.stream()))?)

@@ -82,12 +82,7 @@ fn read(path: &Path) -> Result<String, String> {
 impl<'a> System<'a> {
     fn open(args: &'a Control) -> Result<Self, String> {
         let (images, switched) = known(&args.blog)?;
-        Ok(Self {
-            args,
-            images,
-            switched,
-            map: None,
-        })
+        Ok(Self { args, images, switched, map: None })
     }
 
     /// The names of all components: each has a directory.
@@ -129,11 +124,7 @@ impl<'a> System<'a> {
                 )?;
             }
             let head = ("sites of", "ids", "on", "off");
-            writeln!(
-                out,
-                "\n{:<24} {:>15} {:>7} {:>7}",
-                head.0, head.1, head.2, head.3
-            )?;
+            writeln!(out, "\n{:<24} {:>15} {:>7} {:>7}", head.0, head.1, head.2, head.3)?;
             for (image, s) in self.images.iter().zip(&self.switched) {
                 let last = image.first.saturating_add(image.count.saturating_sub(1));
                 let ids = format!("{}-{last}", image.first);
@@ -155,20 +146,13 @@ impl<'a> System<'a> {
     fn trigger(&mut self, name: &str, trigger: &Trigger, plan: &mut Plan) -> Result<(), String> {
         let path = self.args.blog.join(name).join("trigger");
         if name.contains(['/', '*']) || !path.exists() {
-            return Err(format!(
-                "there is no component {name}, or it has no trigger"
-            ));
+            return Err(format!("there is no component {name}, or it has no trigger"));
         }
         let freezes = |all: &bool| if *all { " all" } else { "" };
         let text = match trigger {
             Trigger::Off => "off".into(),
             Trigger::Hang(all) => format!("hang{}", freezes(all)),
-            Trigger::Record {
-                all,
-                query,
-                test,
-                after,
-            } => {
+            Trigger::Record { all, query, test, after } => {
                 self.load();
                 let Some(map) = &self.map else { return Ok(()) };
                 let (ids, _) = query.resolve(&self.images, map);
@@ -255,16 +239,13 @@ impl<'a> System<'a> {
         let commands = match query.is_the_kernels() {
             true => {
                 for image in &unknown {
-                    plan.text
-                        .push_str(&format!("{what:<8} what fits of {image}\n"));
+                    plan.text.push_str(&format!("{what:<8} what fits of {image}\n"));
                 }
                 vec![query.text()]
             }
             false => {
                 for image in &unknown {
-                    complain(&format!(
-                        "no side table of {image}: its sites are not known"
-                    ));
+                    complain(&format!("no side table of {image}: its sites are not known"));
                     plan.status = PARTIAL;
                 }
                 if ids.is_empty() {
@@ -318,11 +299,7 @@ impl<'a> System<'a> {
                 if old != new && old.name == new.name {
                     let (name, on, off) = (&new.name, new.on, new.off);
                     let was = (old.on, old.off);
-                    writeln!(
-                        out,
-                        "{name}: {} -> {on} sites on, {} -> {off} off",
-                        was.0, was.1
-                    )?;
+                    writeln!(out, "{name}: {} -> {on} sites on, {} -> {off} off", was.0, was.1)?;
                 }
             }
             Ok(())
@@ -345,8 +322,7 @@ fn setting(dir: &Path, key: &str, of: &str, value: &str, plan: &mut Plan) -> Res
     } else {
         let old = read(&path)?;
         let old = old.trim();
-        plan.text
-            .push_str(&format!("{of}: {key} {old} -> {value}\n"));
+        plan.text.push_str(&format!("{of}: {key} {old} -> {value}\n"));
     }
     plan.writes.push((path, value.to_owned()));
     Ok(())
@@ -354,10 +330,8 @@ fn setting(dir: &Path, key: &str, of: &str, value: &str, plan: &mut Plan) -> Res
 
 /// One write: the kernel does all of it, or nothing.
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    let written = OpenOptions::new()
-        .write(true)
-        .open(path)
-        .and_then(|mut file| file.write(text.as_bytes()));
+    let written =
+        OpenOptions::new().write(true).open(path).and_then(|mut file| file.write(text.as_bytes()));
     match written {
         Ok(n) if n == text.len() => Ok(()),
         Ok(n) => Err(format!("only {n} of {} bytes were taken", text.len())),

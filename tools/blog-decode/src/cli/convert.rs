@@ -62,21 +62,21 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
     };
     let mut odd = Odd::default();
     let made = match args.to {
-        Form::Ctf => new::directory(&args.output, |path| {
-            told(ctf(input, &mut each, path)).map(|n| odd = n)
-        }),
-        Form::Perfetto => new::file(&args.output, |out| {
-            told(perfetto(pairs, &mut each, out)).map(|n| odd = n)
-        }),
-        Form::Html => new::file(&args.output, |out| {
-            told(html(input, pairs, &mut each, out)).map(|n| odd = n)
-        }),
+        Form::Ctf => {
+            new::directory(&args.output, |path| told(ctf(input, &mut each, path)).map(|n| odd = n))
+        }
+        Form::Perfetto => {
+            new::file(&args.output, |out| told(perfetto(pairs, &mut each, out)).map(|n| odd = n))
+        }
+        Form::Html => {
+            new::file(&args.output, |out| told(html(input, pairs, &mut each, out)).map(|n| odd = n))
+        }
         Form::Parquet => new::directory(&args.output, |path| {
             told(parquet(input, &mut each, path)).map(|n| odd = n)
         }),
-        Form::Otlp => new::file(&args.output, |out| {
-            told(otlp(input, &mut each, out)).map(|n| odd = n)
-        }),
+        Form::Otlp => {
+            new::file(&args.output, |out| told(otlp(input, &mut each, out)).map(|n| odd = n))
+        }
     };
     match made {
         Ok(()) => {}
@@ -84,19 +84,10 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
         Err(e) if e == new::CLOSED => return Ok(session.input.status),
         Err(e) => return Err(e.into()),
     }
-    let End {
-        mut status,
-        is_empty,
-    } = session.end(&decoder.outcome());
+    let End { mut status, is_empty } = session.end(&decoder.outcome());
     for (n, what) in [
-        (
-            odd.left_out,
-            "left out: their times are beyond what readers can hold",
-        ),
-        (
-            odd.moved,
-            "have the time of the one before: theirs is earlier",
-        ),
+        (odd.left_out, "left out: their times are beyond what readers can hold"),
+        (odd.moved, "have the time of the one before: theirs is earlier"),
     ] {
         if n > 0 {
             complain(&format!("{n} records or losses {what}"));
@@ -186,11 +177,7 @@ fn ctf(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
     let mut trace = Ctf::new(BufWriter::new(File::create(path.join("records"))?));
     each.run(|entry| trace.entry(entry))?;
     let (host, release) = machine(input);
-    let odd = Odd {
-        left_out: trace.left_out,
-        moved: trace.moved,
-        ..Odd::default()
-    };
+    let odd = Odd { left_out: trace.left_out, moved: trace.moved, ..Odd::default() };
     fs::write(path.join("metadata"), trace.end(&host, &release)?)?;
     Ok(odd)
 }
@@ -214,11 +201,7 @@ fn html(
     let mut report = Html::new(out, pairs)?;
     each.run(|entry| report.entry(entry))?;
     let (host, release) = machine(input);
-    Ok(Odd {
-        moved: report.moved,
-        spans: report.end(&host, &release)?,
-        ..Odd::default()
-    })
+    Ok(Odd { moved: report.moved, spans: report.end(&host, &release)?, ..Odd::default() })
 }
 
 fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
@@ -227,11 +210,7 @@ fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> i
         trace.entry(entry, &mut bytes);
         pack_full(&mut bytes, out)
     })?;
-    Ok(Odd {
-        left_out: trace.left_out,
-        spans: trace.end(&mut bytes, out)?,
-        ..Odd::default()
-    })
+    Ok(Odd { left_out: trace.left_out, spans: trace.end(&mut bytes, out)?, ..Odd::default() })
 }
 
 /// Releases of the kernels, by file.
@@ -246,10 +225,7 @@ fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Od
         let packer = packer(scope, usize::from(each.threads > 1))?;
         let mut rows = Parquet::new(path, releases(input), packer);
         each.run(|entry| rows.entry(entry))?;
-        let odd = Odd {
-            left_out: rows.left_out,
-            ..Odd::default()
-        };
+        let odd = Odd { left_out: rows.left_out, ..Odd::default() };
         rows.end()?;
         Ok(odd)
     })
@@ -259,14 +235,9 @@ fn otlp(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Resu
     let mut logs = Otlp::new(out, releases(input));
     match each.threads {
         1 => each.run(|entry| logs.entry(entry))?,
-        _ => each.run_by(Maker::default, |made| {
-            logs.add(made, |file| &input.boots[file])
-        })?,
+        _ => each.run_by(Maker::default, |made| logs.add(made, |file| &input.boots[file]))?,
     }
-    let odd = Odd {
-        left_out: logs.left_out,
-        ..Odd::default()
-    };
+    let odd = Odd { left_out: logs.left_out, ..Odd::default() };
     logs.end()?;
     Ok(odd)
 }

@@ -22,9 +22,7 @@ use crate::{
 /// Prints how many records there are of each kind.
 pub fn count(args: &Stats) -> Result<u8, Failed> {
     let by = match args.by.as_slice() {
-        [] => [Field::File, Field::Line, Field::Format]
-            .map(Selector::Field)
-            .to_vec(),
+        [] => [Field::File, Field::Line, Field::Format].map(Selector::Field).to_vec(),
         by => by.to_vec(),
     };
     let mut fields = by.iter().enumerate();
@@ -48,11 +46,7 @@ pub fn count(args: &Stats) -> Result<u8, Failed> {
     }
     let interval = args.per.map(|d| d.as_nanos() as i128);
     let start = |threads| {
-        let how = How {
-            by: by.clone(),
-            sum: args.sum.clone(),
-            interval,
-        };
+        let how = How { by: by.clone(), sum: args.sum.clone(), interval };
         Counts::new(how, threads)
     };
     let (all, end) = session.run_apart("counting", start, Counts::entry)?;
@@ -68,10 +62,7 @@ pub fn count(args: &Stats) -> Result<u8, Failed> {
             (None, Some((first, last))) => (last - first) as f64 / 1e9,
             (None, None) => 0.0,
         },
-        is_real: input
-            .boots
-            .first()
-            .is_some_and(|b: &Boot| b.is_one_of_several),
+        is_real: input.boots.first().is_some_and(|b: &Boot| b.is_one_of_several),
         number: args.number.unwrap_or(usize::MAX),
         at: None,
         hidden: 0,
@@ -100,10 +91,7 @@ impl<'a> Fields<'a> {
             Selector::Field(field) => field.is_number(),
             Selector::Argument(path) => sites.is_some_and(|sites| is_integer(path, sites)),
         };
-        Self {
-            all,
-            are_numbers: all.iter().map(is_number).collect(),
-        }
+        Self { all, are_numbers: all.iter().map(is_number).collect() }
     }
 
     /// Adds an object of their values; and, if 64 bits with a sign don't hold a number, another one of
@@ -175,10 +163,7 @@ impl Answer<'_> {
     fn tail(&self, out: &mut Vec<u8>) -> io::Result<()> {
         let (records, rows) = (self.hidden_records, self.hidden);
         if records > 0 && !self.args.json {
-            writeln!(
-                out,
-                "{records:>11} more records, in {rows} rows that -n hides"
-            )?;
+            writeln!(out, "{records:>11} more records, in {rows} rows that -n hides")?;
         }
         if self.has_overflow {
             complain("some sums have more than 127 bits: they are left out");
@@ -192,10 +177,7 @@ impl Answer<'_> {
 
     /// When an interval begins: with as many digits as distinguish it from the next one.
     fn time(&self, ns: i128) -> String {
-        let is_fine = self
-            .args
-            .per
-            .is_some_and(|d| d.subsec_nanos() % 1_000_000 != 0);
+        let is_fine = self.args.per.is_some_and(|d| d.subsec_nanos() % 1_000_000 != 0);
         if self.is_real {
             let mut out = Vec::new();
             push_local(&mut out, ns, is_fine);
@@ -233,12 +215,7 @@ impl Answer<'_> {
 
     fn as_text(&self, row: &Row, out: &mut Vec<u8>) -> io::Result<()> {
         if self.args.per.is_some() {
-            write!(
-                out,
-                "{:>width$} ",
-                self.time(row.from),
-                width = self.width()
-            )?;
+            write!(out, "{:>width$} ", self.time(row.from), width = self.width())?;
         }
         let records = row.sum.records;
         let percent = records as f64 * 100.0 / self.all.max(1) as f64;

@@ -27,14 +27,7 @@ pub fn extract(args: &Extract) -> Result<u8, String> {
         return Err("--vmcore: several files, which aren't parts of one dump".into());
     };
     let (extracted, is_whole) = new::file(&args.output, |out| read(dump, out))?;
-    let Extracted {
-        components,
-        rings,
-        pages,
-        records,
-        tasks,
-        ..
-    } = extracted;
+    let Extracted { components, rings, pages, records, tasks, .. } = extracted;
     let said = format!(
         "{components} components, {tasks} tasks, {rings} rings, {pages} pages, {records} records"
     );
@@ -49,10 +42,7 @@ pub fn extract(args: &Extract) -> Result<u8, String> {
 
 /// Makes a snapshot of each dump, and says whether it is whole.
 pub fn snapshots(paths: &[PathBuf]) -> Vec<Result<(Snapshot, bool), String>> {
-    vmcore::dumps(paths)
-        .iter()
-        .map(|dump| snapshot(dump))
-        .collect()
+    vmcore::dumps(paths).iter().map(|dump| snapshot(dump)).collect()
 }
 
 fn snapshot(dump: &[PathBuf]) -> Result<(Snapshot, bool), String> {

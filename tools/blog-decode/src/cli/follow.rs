@@ -87,10 +87,7 @@ pub fn follow(args: &Follow) -> Result<u8, Failed> {
         &filter,
         args.around.numbers(),
         host,
-        Ends {
-            last: args.last,
-            reverse: false,
-        },
+        Ends { last: args.last, reverse: false },
     );
     let mut run = Run {
         sieve: Sieve::new(&filter),

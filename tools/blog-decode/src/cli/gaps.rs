@@ -34,10 +34,7 @@ pub fn gaps(args: &Gaps) -> Result<u8, Failed> {
     let least = args.longer.unwrap_or(Duration::ZERO).as_nanos();
     let least = i128::try_from(least).unwrap_or(i128::MAX);
     let mut gaps = gaps::Gaps::new(args.number, least);
-    let End {
-        mut status,
-        is_empty,
-    } = session.run("decoding", |entry| {
+    let End { mut status, is_empty } = session.run("decoding", |entry| {
         gaps.entry(entry);
         Ok(())
     })?;

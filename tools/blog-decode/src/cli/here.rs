@@ -80,18 +80,8 @@ mod tests {
         for (cmdline, mounts, is_loaded, word) in [
             ("quiet debugfs=off", tracefs, true, "turned off"),
             ("quiet debugfs=no-mount ro", tracefs, true, "turned off"),
-            (
-                "quiet",
-                "none /proc proc rw 0 0\n",
-                true,
-                "mount -t tracefs",
-            ),
-            (
-                "quiet debugfs=off",
-                "none /proc proc rw 0 0\n",
-                true,
-                "mount -t tracefs",
-            ),
+            ("quiet", "none /proc proc rw 0 0\n", true, "mount -t tracefs"),
+            ("quiet debugfs=off", "none /proc proc rw 0 0\n", true, "mount -t tracefs"),
             ("quiet", tracefs, true, "mount -t debugfs"),
             ("quiet", &both, false, "not loaded"),
         ] {

@@ -36,9 +36,7 @@ use crate::{
 
 /// Of which boot a file is that has survived its end.
 fn earlier(file: &Snapshot) -> String {
-    let id = file
-        .boot_id()
-        .map_or_else(|| "unknown".into(), |id| hex(&id));
+    let id = file.boot_id().map_or_else(|| "unknown".into(), |id| hex(&id));
     let release = file.system.map_or_else(String::new, |s| text(&s.release));
     let mut until = Vec::new();
     if let Some(last) = file.pairs.last() {
@@ -125,10 +123,7 @@ impl Input {
             let mut progress = Progress::new("reading", Unit::Bytes, false);
             let opened = open::open(path, files.len(), &mut |done, all| progress.at(done, all));
             drop(progress);
-            if opened
-                .as_ref()
-                .is_err_and(|e| dir.is_some() && isnt_meant(path, e))
-            {
+            if opened.as_ref().is_err_and(|e| dir.is_some() && isnt_meant(path, e)) {
                 continue;
             }
             if let Some((_, found)) = dir.and_then(|dir| dirs.get_mut(dir)) {
@@ -190,10 +185,7 @@ impl Input {
                 status = PARTIAL;
             }
             if file.clock.is_none() || file.pairs.is_empty() {
-                complain(&format!(
-                    "{}: without clock calibration; times are ticks",
-                    file.name
-                ));
+                complain(&format!("{}: without clock calibration; times are ticks", file.name));
             }
         }
         captures.notes.iter().for_each(|note| complain(note));
@@ -268,11 +260,7 @@ impl Input {
         if sites.is_empty() && !are_all {
             return Vec::new();
         }
-        let rest = if are_all {
-            ""
-        } else {
-            " (not all tables are there)"
-        };
+        let rest = if are_all { "" } else { " (not all tables are there)" };
         of(&sites).into_iter().map(|what| what + rest).collect()
     }
 
@@ -319,8 +307,7 @@ impl Input {
             if log.has_earlier() {
                 let index = boot.index;
                 let same = self.captures.boots.iter_mut();
-                same.filter(|b| b.index == index)
-                    .for_each(|b| b.is_one_of_host = true);
+                same.filter(|b| b.index == index).for_each(|b| b.is_one_of_host = true);
             }
             logs.push(log);
         }
@@ -379,15 +366,9 @@ pub fn tell_undecoded(u: &Undecoded, searched: &[String]) {
     }
     for (n, why) in [
         (u.no_image, "their sites are in no image of the snapshot"),
-        (
-            u.bad_site,
-            "their format string or types are not understood",
-        ),
+        (u.bad_site, "their format string or types are not understood"),
         (u.short, "they are shorter than their arguments"),
-        (
-            u.withheld,
-            "they have addresses, which who read the file could not see",
-        ),
+        (u.withheld, "they have addresses, which who read the file could not see"),
     ] {
         if n != 0 {
             complain(&format!("{n} records not decoded: {why}"));

@@ -200,10 +200,8 @@ fn man(out: &mut Vec<u8>) -> std::io::Result<()> {
 pub(crate) fn complain(what: &str) {
     progress::clear();
     // Names in it can come from a hostile file.
-    let what: String = without_number(what)
-        .chars()
-        .map(|c| if is_unsafe(c) { '?' } else { c })
-        .collect();
+    let what: String =
+        without_number(what).chars().map(|c| if is_unsafe(c) { '?' } else { c }).collect();
     // In one write: what else goes to that file must not come in between.
     let line = format!("blog-decode: {what}\n");
     let _ = std::io::stderr().write_all(line.as_bytes());

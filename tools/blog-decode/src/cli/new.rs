@@ -75,9 +75,7 @@ pub fn directory<T>(
         .tempdir_in(parent(path))
         .map_err(told)?;
     let result = write(part.path())?;
-    free(path)
-        .and_then(|()| fs::rename(part.path(), path))
-        .map_err(told)?;
+    free(path).and_then(|()| fs::rename(part.path(), path)).map_err(told)?;
     // It isn't there any more, so there is nothing to remove.
     let _ = part.keep();
     Ok(result)

@@ -45,11 +45,7 @@ impl Pager {
     /// Starts the one that `PAGER` names, or less, if it is wanted and there is one.
     pub fn start(show: &mut Show) -> Option<Self> {
         // What comes through a pipe takes its time, and a bar shows how far it is.
-        let is_piped = show
-            .input
-            .snapshots
-            .iter()
-            .any(|path| path.as_os_str() == "-");
+        let is_piped = show.input.snapshots.iter().any(|path| path.as_os_str() == "-");
         let is_wanted = is_able() && !is_piped && !show.no_pager && !show.count;
         if !is_wanted || !io::stdout().is_terminal() {
             return None;
@@ -76,10 +72,7 @@ impl Pager {
         let screen = io::stdout().as_fd().try_clone_to_owned().ok()?;
         let (from, input) = pipe_with(PipeFlags::CLOEXEC).ok()?;
         let child = command.stdin(Stdio::piped()).spawn().ok()?;
-        let less = less
-            .as_deref()
-            .unwrap_or(OsStr::new(LESS))
-            .to_string_lossy();
+        let less = less.as_deref().unwrap_or(OsStr::new(LESS)).to_string_lossy();
         if matches!(show.output.color, Color::Auto) {
             let has_color = shows_color(&name, &less) && use_color(Color::Auto, &io::stdout());
             show.output.color = match has_color {
@@ -93,9 +86,7 @@ impl Pager {
         }
         dup2_stdout(&input).ok()?;
         Some(Self {
-            pump: Some(thread::spawn(move || {
-                pump(child, File::from(from), screen.into())
-            })),
+            pump: Some(thread::spawn(move || pump(child, File::from(from), screen.into()))),
             name,
             stderr,
         })
@@ -122,9 +113,7 @@ fn pump(mut pager: Child, mut from: impl Read, mut screen: File) -> io::Result<E
     }
     // The reader may have enough: then the end is that of this pipe, too.
     let _ = match written.is_err() || is_unread(&to) {
-        true => screen
-            .write_all(start)
-            .and_then(|()| io::copy(&mut from, &mut screen)),
+        true => screen.write_all(start).and_then(|()| io::copy(&mut from, &mut screen)),
         false => io::copy(&mut from, &mut to),
     };
     drop((from, to));
@@ -198,10 +187,7 @@ impl Drop for Pager {
         }
         let code = ended.and_then(Result::ok).and_then(|status| status.code());
         if code.is_some_and(|code| NOT_RUN.contains(&code)) {
-            complain(&format!(
-                "the pager {} can't be run (PAGER); try --no-pager",
-                self.name
-            ));
+            complain(&format!("the pager {} can't be run (PAGER); try --no-pager", self.name));
         }
     }
 }

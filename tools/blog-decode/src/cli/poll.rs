@@ -60,11 +60,7 @@ impl Signals {
             Ok(wake)
         });
         let wake = wake.map_err(|e| format!("signals: {e}"))?;
-        Ok(Self {
-            asked,
-            wake,
-            output: None,
-        })
+        Ok(Self { asked, wake, output: None })
     }
 
     /// Takes it for a signal, too, when the other end of standard output, a pipe, is closed.
@@ -107,12 +103,7 @@ impl Input {
     pub fn open(path: &Path) -> Result<Self, String> {
         let name = path.display().to_string();
         if path.as_os_str() == "-" {
-            return Ok(Self {
-                name,
-                file: Box::new(io::stdin()),
-                is_here: false,
-                ended: false,
-            });
+            return Ok(Self { name, file: Box::new(io::stdin()), is_here: false, ended: false });
         }
         let open = || {
             let kind = std::fs::metadata(path)?.file_type();
@@ -129,12 +120,7 @@ impl Input {
         };
         let file: File = open().map_err(|e| why(path, &e))?;
         let is_here = rustix::fs::fstatfs(&file).is_ok_and(|s| HERE.contains(&(s.f_type as u64)));
-        Ok(Self {
-            name,
-            file: Box::new(file),
-            is_here,
-            ended: false,
-        })
+        Ok(Self { name, file: Box::new(file), is_here, ended: false })
     }
 
     /// Reads what there is.
@@ -172,8 +158,7 @@ pub fn wait(
     let open: Vec<usize> = (0..inputs.len()).filter(|&i| !inputs[i].ended).collect();
     let mut fds = vec![PollFd::new(&signals.wake, PollFlags::IN)];
     fds.extend(
-        open.iter()
-            .map(|&i| PollFd::from_borrowed_fd(inputs[i].file.as_fd(), PollFlags::IN)),
+        open.iter().map(|&i| PollFd::from_borrowed_fd(inputs[i].file.as_fd(), PollFlags::IN)),
     );
     // Of which poll tells errors in any case.
     let output = signals.output.as_ref();

@@ -131,8 +131,7 @@ impl<'a> Out<'a> {
             return Ok(());
         }
         self.shown += u64::from(entry.is_match);
-        self.window
-            .entry(entry, &mut self.printer, &mut self.buffer);
+        self.window.entry(entry, &mut self.printer, &mut self.buffer);
         if self.buffer.len() >= BUFFER {
             self.write()?;
         }
@@ -173,11 +172,7 @@ impl<'a> Out<'a> {
         kept.time = entry.boot.axis(entry.clock);
         if let Content::Loss { cause, count, span } = entry.content {
             let until = entry.boot.axis(span.1);
-            kept.loss = Some(Loss {
-                cause,
-                count,
-                until,
-            });
+            kept.loss = Some(Loss { cause, count, until });
         }
         if max != 0 {
             self.shown += u64::from(entry.is_match);

@@ -26,14 +26,7 @@ const VMLINUX: &str = "vmlinux";
 /// Does it.
 pub fn probe(args: &Probe) -> Result<u8, Failed> {
     match &args.what {
-        ProbeWhat::Add {
-            component,
-            probe,
-            level,
-            btf,
-            dry_run,
-            blog,
-        } => {
+        ProbeWhat::Add { component, probe, level, btf, dry_run, blog } => {
             let text = Text::parse(probe)?;
             let types = types(btf, &text)?;
             let level = Level::from_u8(*level).unwrap_or(Level::Info);
@@ -57,11 +50,7 @@ pub fn probe(args: &Probe) -> Result<u8, Failed> {
             }
             print_all(|out| out.write_all(text.as_bytes()))
         }
-        ProbeWhat::Remove {
-            component,
-            sites,
-            blog,
-        } => {
+        ProbeWhat::Remove { component, sites, blog } => {
             let sites = match sites.is_empty() {
                 true => {
                     let all = listed(&blog.blog, component)?;
@@ -116,9 +105,8 @@ fn release() -> String {
 fn all(blog: &Path) -> Result<Vec<String>, String> {
     let entries = fs::read_dir(blog).map_err(|e| why(blog, &e))?.flatten();
     let entries = entries.filter(|entry| entry.path().join("probes").exists());
-    let mut names: Vec<_> = entries
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
+    let mut names: Vec<_> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     Ok(names)
 }
@@ -176,9 +164,7 @@ fn listed(blog: &Path, component: &str) -> Result<Vec<Listed>, String> {
         })
     };
     let wrong = || format!("{}: not understood", path.display());
-    text.lines()
-        .map(|line| parse(line).ok_or_else(wrong))
-        .collect()
+    text.lines().map(|line| parse(line).ok_or_else(wrong)).collect()
 }
 
 fn write(blog: &Path, component: &str, line: &str) -> Result<(), String> {

@@ -78,13 +78,7 @@ impl Progress {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
             bar.with_style(unit.style(false)).with_message(what)
         });
-        Self {
-            bar,
-            unit,
-            all: None,
-            started: Instant::now(),
-            is_shown: false,
-        }
+        Self { bar, unit, all: None, started: Instant::now(), is_shown: false }
     }
 
     /// So much of all is done. How much that is, may be unknown, and may change.
@@ -127,10 +121,7 @@ pub fn clear() {
 fn may_show(is_printing: bool) -> bool {
     let stdout = io::stdout();
     let is_pipe = fstat(&stdout).is_ok_and(|stat| {
-        matches!(
-            FileType::from_raw_mode(stat.st_mode),
-            FileType::Fifo | FileType::Socket
-        )
+        matches!(FileType::from_raw_mode(stat.st_mode), FileType::Fifo | FileType::Socket)
     });
     let scrolls = is_printing && stdout.is_terminal();
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");

@@ -400,9 +400,7 @@ impl<'a> Dir<'a> {
     fn open(args: &'a Record) -> Result<Self, String> {
         let told = |e: io::Error| format!("{}: {e}", args.output.display());
         let tables = args.output.join(TABLES);
-        make_dir(&args.output)
-            .and_then(|()| make_dir(&tables))
-            .map_err(told)?;
+        make_dir(&args.output).and_then(|()| make_dir(&tables)).map_err(told)?;
         let lock = File::open(&args.output).map_err(told)?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive)
             == Err(rustix::io::Errno::WOULDBLOCK)
@@ -436,10 +434,7 @@ impl<'a> Dir<'a> {
         let mut this = Self {
             args,
             next,
-            files: all
-                .into_iter()
-                .map(|(_, path, size)| (path, size))
-                .collect(),
+            files: all.into_iter().map(|(_, path, size)| (path, size)).collect(),
             lock,
             ask,
             found,
@@ -463,12 +458,7 @@ impl<'a> Dir<'a> {
         let path = self.args.output.join(format!("{stem}.{PART}"));
         let file = make_file(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         self.sync()?;
-        Ok(Part {
-            file,
-            target: self.args.output.join(format!("{stem}.{kind}")),
-            path,
-            size: 0,
-        })
+        Ok(Part { file, target: self.args.output.join(format!("{stem}.{kind}")), path, size: 0 })
     }
 
     /// Makes names lasting.
@@ -530,10 +520,7 @@ impl<'a> Dir<'a> {
     /// Reports which tables were not found in time.
     fn give_up(&mut self) {
         let searched = std::mem::take(&mut self.searched);
-        for (name, id) in searched
-            .into_iter()
-            .filter(|(_, id)| self.used.contains(id))
-        {
+        for (name, id) in searched.into_iter().filter(|(_, id)| self.used.contains(id)) {
             complain(&format!(
                 "{name}: the search for the side table of build ID {} was given up after {} s; its \
                  records need it to be decoded",
@@ -654,10 +641,7 @@ impl Part {
             }
         }
         if !dir.make_room(self.size) && self.size > dir.args.size {
-            return Err(format!(
-                "a single file is larger than --size {}",
-                dir.args.size
-            ));
+            return Err(format!("a single file is larger than --size {}", dir.args.size));
         }
         Ok(())
     }
@@ -683,13 +667,7 @@ impl Part {
 pub fn is_written(path: &Path) -> bool {
     let is_part = path.extension().is_some_and(|e| e == PART);
     let dir = path.parent().filter(|_| is_part);
-    let dir = dir.map(|dir| {
-        if dir.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            dir
-        }
-    });
+    let dir = dir.map(|dir| if dir.as_os_str().is_empty() { Path::new(".") } else { dir });
     let lock = dir.and_then(|dir| File::open(dir).ok());
     lock.is_some_and(|lock| {
         flock(&lock, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)

@@ -225,10 +225,7 @@ impl Session {
     fn tell_placeless(&self) {
         let (boots, filter) = (&self.input.boots, &self.filter);
         let wants = |boot: &Boot, until| {
-            let is_boot = filter
-                .boots
-                .as_ref()
-                .is_none_or(|all| all.contains(&boot.index));
+            let is_boot = filter.boots.as_ref().is_none_or(|all| all.contains(&boot.index));
             is_boot && filter.wants_span((0, until), boot)
         };
         let (mut cleared, mut missing) = (BTreeMap::new(), BTreeMap::new());
@@ -237,17 +234,13 @@ impl Session {
             let Some(clock) = stream.cleared().filter(|clock| wants(boot, *clock)) else {
                 continue;
             };
-            let last = cleared
-                .entry((boot.index, &*stream.component))
-                .or_insert(clock);
+            let last = cleared.entry((boot.index, &*stream.component)).or_insert(clock);
             *last = clock.max(*last);
         }
         for ((boot, component), clock) in cleared {
             let us = boots[boot].calibration.boot(clock) / 1000;
             let (s, us) = (us / 1_000_000, us % 1_000_000);
-            complain(&format!(
-                "{component}: older records were cleared {s}.{us:06} s after boot"
-            ));
+            complain(&format!("{component}: older records were cleared {s}.{us:06} s after boot"));
         }
         let files = self.input.files.iter().zip(boots);
         // Those of a stream were in it before.
@@ -306,12 +299,7 @@ pub fn tell_none(all: u64, what: &str, why: &str) {
 /// A number whose digits are in groups: `1,279`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
-    let groups: Vec<_> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(String::from_utf8_lossy)
-        .collect();
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
     groups.join(",")
 }
 

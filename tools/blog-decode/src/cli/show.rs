@@ -29,10 +29,7 @@ pub fn show(args: &Show) -> Result<u8, Failed> {
         output: &args.output,
         context,
         with_stats: args.stats,
-        ends: Ends {
-            last: args.last,
-            reverse: args.reverse,
-        },
+        ends: Ends { last: args.last, reverse: args.reverse },
         count: args.count,
     };
     print(session, logs, &how)
@@ -69,11 +66,7 @@ pub fn diff(args: &Diff) -> Result<u8, Failed> {
     let input = Input::new(files, &tables, status);
     let mut session = Session::new(input, filter, &args.filters, false)?;
     let input = &session.input;
-    if input
-        .boots
-        .iter()
-        .any(|b| b.is_one_of_several || b.id.is_none())
-    {
+    if input.boots.iter().any(|b| b.is_one_of_several || b.id.is_none()) {
         return Err("they are of different boots: everything is new".into());
     }
     let wanted = |name: &str| session.filter.wants_component(name);
@@ -83,13 +76,8 @@ pub fn diff(args: &Diff) -> Result<u8, Failed> {
 
 /// Prints all records.
 pub fn print_all(session: Session, output: &Output) -> Result<u8, Failed> {
-    let how = How {
-        output,
-        context: (0, 0),
-        with_stats: false,
-        ends: Ends::default(),
-        count: false,
-    };
+    let how =
+        How { output, context: (0, 0), with_stats: false, ends: Ends::default(), count: false };
     print(session, Vec::new(), &how)
 }
 

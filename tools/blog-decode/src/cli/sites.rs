@@ -26,11 +26,7 @@ use crate::{
 /// Lists call sites.
 pub fn sites(args: &Sites) -> Result<u8, Failed> {
     args.tables.check()?;
-    let filter = Filter {
-        level: args.level,
-        sites: args.site.clone(),
-        ..Filter::default()
-    };
+    let filter = Filter { level: args.level, sites: args.site.clone(), ..Filter::default() };
     let (mut snapshots, mut images, mut status) = (Vec::new(), Vec::new(), OK);
     for path in &args.files {
         match open(path, snapshots.len()) {
@@ -61,10 +57,7 @@ pub fn sites(args: &Sites) -> Result<u8, Failed> {
     let mut row = |id: u32, found: Found<'_>, records: Option<u64>| {
         let format = found.site.map_or("", |s| s.format.as_str());
         let wanted = filter.wants_site(id, Some(&found))
-            && args
-                .grep
-                .as_ref()
-                .is_none_or(|g| g.is_match(format.as_bytes()))
+            && args.grep.as_ref().is_none_or(|g| g.is_match(format.as_bytes()))
             && (!args.used || records.is_some_and(|n| n > 0));
         all += 1;
         listed += u64::from(wanted);
@@ -108,12 +101,7 @@ pub fn sites(args: &Sites) -> Result<u8, Failed> {
     for image in &images {
         let all: &[Site] = image.sites.as_ref().map_or(&[], |s| &s.sites);
         for (index, site) in (0u32..).zip(all) {
-            let found = Found {
-                image_index: 0,
-                image,
-                index,
-                site: Some(site),
-            };
+            let found = Found { image_index: 0, image, index, site: Some(site) };
             row(index, found, None);
         }
     }

@@ -39,11 +39,8 @@ const SHARES: [(u64, &str, &str); 4] = [
     (999, "p99.9", "p999_ns"),
 ];
 /// What a thread is.
-const THREAD: [Selector; 3] = [
-    Selector::Field(Field::Pid),
-    Selector::Field(Field::Tgid),
-    Selector::Field(Field::Comm),
-];
+const THREAD: [Selector; 3] =
+    [Selector::Field(Field::Pid), Selector::Field(Field::Tgid), Selector::Field(Field::Comm)];
 /// The longest bar of the histogram.
 const BAR: u64 = 50;
 /// As many bytes are printed at a time.
@@ -64,10 +61,7 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
     let (mut all, mut slowest) = (Quantiles::default(), Slowest::new(args.number));
     let mut entries = 0;
     let look = || Look(&pair);
-    let End {
-        mut status,
-        is_empty,
-    } = session.run_by("decoding", look, |made: &mut Looked| {
+    let End { mut status, is_empty } = session.run_by("decoding", look, |made: &mut Looked| {
         for (number, seen) in made.seen.drain(..) {
             let number = entries + number;
             let Some(span) = spans.add(seen, || number) else {
@@ -76,10 +70,7 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
             all.add(span.length);
             if !args.by.is_empty() {
                 let key = [&span.group[..], &span.length.to_be_bytes()].concat();
-                let one = Sum {
-                    records: 1,
-                    number: Number::Absent,
-                };
+                let one = Sum { records: 1, number: Number::Absent };
                 groups.add(&key, one)?;
             }
             slowest.add(span, number);
@@ -108,10 +99,7 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
         lines: &lines,
         unpaired,
     };
-    let mut groups = Groups {
-        rows: groups.rows().map_err(|e| e.to_string())?,
-        next: None,
-    };
+    let mut groups = Groups { rows: groups.rows().map_err(|e| e.to_string())?, next: None };
     let color = has_color(&args.look);
     let mut begun = false;
     print_each(|out| {
@@ -154,8 +142,7 @@ impl Work for Look<'_> {
     type Made = Looked;
 
     fn entry(&mut self, _: usize, entry: &Entry<'_>, made: &mut Looked) {
-        made.seen
-            .extend(self.0.look(entry).map(|seen| (made.entries, seen)));
+        made.seen.extend(self.0.look(entry).map(|seen| (made.entries, seen)));
         made.entries += 1;
     }
 }
@@ -216,11 +203,7 @@ impl Answer<'_> {
     }
 
     fn as_text(&self, color: bool, printer: &mut Printer<'_>, out: &mut Vec<u8>) -> io::Result<()> {
-        let (bold, reset) = if color {
-            ("\x1b[1m", "\x1b[0m")
-        } else {
-            ("", "")
-        };
+        let (bold, reset) = if color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
         if self.all.count() > 0 {
             out.push(b'\n');
             let octaves = self.all.octaves();
@@ -240,9 +223,7 @@ impl Answer<'_> {
             printer.group([span.line, *end].map(|number| &self.lines[&number]), out);
         }
         out.push(b'\n');
-        notes(&self.unpaired)
-            .iter()
-            .try_for_each(|note| writeln!(out, "{note}"))
+        notes(&self.unpaired).iter().try_for_each(|note| writeln!(out, "{note}"))
     }
 
     fn sum_as_json(&self, group: Option<&[Cell]>, q: &Quantiles, out: &mut Vec<u8>) {
@@ -373,9 +354,7 @@ pub(super) fn notes(unpaired: &Unpaired) -> Vec<String> {
         ));
     }
     if *dropped > 0 {
-        all.push(format!(
-            "{dropped} starts were left out: too many had no end yet"
-        ));
+        all.push(format!("{dropped} starts were left out: too many had no end yet"));
     }
     if *keyless > 0 {
         all.push(format!("{keyless} records have no such key"));
@@ -386,11 +365,7 @@ pub(super) fn notes(unpaired: &Unpaired) -> Vec<String> {
 fn row(q: &Quantiles, name: Option<&[u8]>, out: &mut Vec<u8>) -> io::Result<()> {
     write!(out, "{:>11}", q.count())?;
     let shares = SHARES.iter().map(|(share, ..)| q.of_1000(*share));
-    for ns in [q.min()]
-        .into_iter()
-        .chain(shares)
-        .chain([q.max(), q.mean()])
-    {
+    for ns in [q.min()].into_iter().chain(shares).chain([q.max(), q.mean()]) {
         write!(out, " {:>8}", duration(ns))?;
     }
     if let Some(name) = name {

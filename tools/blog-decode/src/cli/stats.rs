@@ -35,11 +35,9 @@ pub fn stats(args: &Stats) -> Result<u8, Failed> {
     if args.counts_records() {
         return match keep {
             None => count(args),
-            Some(_) => Err(
-                "--keep is for all records of a component: no other option but \
+            Some(_) => Err("--keep is for all records of a component: no other option but \
                             --component and --json goes with it"
-                    .into(),
-            ),
+                .into()),
         };
     }
     let input = Input::open(&args.input)?;
@@ -121,13 +119,7 @@ fn sites_of<'a>(input: &'a Input, sums: &Sums) -> Vec<Used<'a>> {
                     site.sum.records += sum.records;
                     site.sum.bytes += sum.bytes;
                 }
-                None => all.push(Used {
-                    file,
-                    id,
-                    found,
-                    sum,
-                    logged: logged.get(&id).copied(),
-                }),
+                None => all.push(Used { file, id, found, sum, logged: logged.get(&id).copied() }),
             }
         }
     }
@@ -285,15 +277,8 @@ fn stats_text(
 /// Level, and place and format of a site.
 pub(super) fn describe(id: u32, found: Option<&Found<'_>>) -> (&'static str, String) {
     match found {
-        Some(Found {
-            site: Some(site), ..
-        }) => {
-            let text = format!(
-                "{}:{} {:?}",
-                site.file.escape_default(),
-                site.line,
-                site.format
-            );
+        Some(Found { site: Some(site), .. }) => {
+            let text = format!("{}:{} {:?}", site.file.escape_default(), site.line, site.format);
             (level_name(site.level), text)
         }
         Some(Found { image, index, .. }) => {

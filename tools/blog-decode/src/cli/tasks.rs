@@ -32,11 +32,7 @@ pub fn tasks(args: &Tasks) -> Result<u8, Failed> {
     let Ok(file) = <&[Snapshot; 1]>::try_from(file) else {
         return Err("there is no snapshot".into());
     };
-    let wanted = Wanted {
-        states: states(args),
-        pids: args.pid.clone(),
-        records: args.records,
-    };
+    let wanted = Wanted { states: states(args), pids: args.pid.clone(), records: args.records };
     let mut printer = Printer::beside(&args.look, None);
     let streams = input.streams(&args.component);
     let has_none = !args.component.is_empty() && streams.is_empty();
@@ -57,10 +53,7 @@ pub fn tasks(args: &Tasks) -> Result<u8, Failed> {
             false => page.text(&mut printer, out),
         }
         if is_empty && !chooses && !args.all && !args.look.json {
-            put(
-                out,
-                format_args!("none of them is running or blocked; --all shows them\n"),
-            );
+            put(out, format_args!("none of them is running or blocked; --all shows them\n"));
         }
         Ok(())
     })?;
@@ -117,10 +110,7 @@ impl Page<'_> {
         let (c, now) = (self.calibration, self.histories.now);
         let start = out.len();
         if let Some(system) = &self.file.system {
-            put(
-                out,
-                format_args!("{} {}, ", text(&system.host), text(&system.release)),
-            );
+            put(out, format_args!("{} {}, ", text(&system.host), text(&system.release)));
         }
         put(out, format_args!("{} s after boot", seconds(c.boot(now))));
         if c.is_known() {
@@ -167,20 +157,16 @@ impl Page<'_> {
                 let ago = seconds(self.ago(t.exit_clock));
                 put(out, format_args!(": exited {ago} s ago"));
             }
-            (state, Some(cpu)) => put(
-                out,
-                format_args!(": {} ({letter}), last on CPU {cpu}", state.name()),
-            ),
+            (state, Some(cpu)) => {
+                put(out, format_args!(": {} ({letter}), last on CPU {cpu}", state.name()))
+            }
             (state, None) => put(out, format_args!(": {} ({letter})", state.name())),
         }
         if t.crashed {
             out.extend_from_slice(b", where the machine crashed");
         }
         match h.last {
-            Some(last) => put(
-                out,
-                format_args!(", last record {} s ago", seconds(self.ago(last))),
-            ),
+            Some(last) => put(out, format_args!(", last record {} s ago", seconds(self.ago(last)))),
             None => out.extend_from_slice(b", no record"),
         }
         if let Some(reach) = h.reach {
@@ -272,10 +258,7 @@ impl Page<'_> {
             o.text("lock", format!("{:016x}", link.lock).as_str());
             o.maybe("holder", link.holder);
             let comm = link.holder.and_then(|pid| self.comm(pid));
-            o.text(
-                "comm",
-                comm.map(|comm| String::from_utf8_lossy(comm)).as_deref(),
-            );
+            o.text("comm", comm.map(|comm| String::from_utf8_lossy(comm)).as_deref());
             o.flag("readers", link.readers);
             o.flag("gone", link.gone);
             o.end();

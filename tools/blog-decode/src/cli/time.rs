@@ -41,10 +41,7 @@ impl Limit {
             let digits = rest.bytes().take_while(u8::is_ascii_digit);
             digits.count().clamp(0, 9) as u32
         });
-        Ok(Self {
-            when: parse_time(s)?,
-            unit: 10i128.pow(9 - digits.max(SHOWN)),
-        })
+        Ok(Self { when: parse_time(s)?, unit: 10i128.pow(9 - digits.max(SHOWN)) })
     }
 
     /// What it is for a snapshot that was taken at this time, in ns since 1970, as the first or the last
@@ -86,8 +83,7 @@ impl When {
                 .map(|date| date.to_datetime(time)),
         };
         let at = date.and_then(|date| instant(&zone, date, is_end));
-        at.map(|t| Instant::Real(t.as_nanosecond()))
-            .map_err(|e| e.to_string())
+        at.map(|t| Instant::Real(t.as_nanosecond())).map_err(|e| e.to_string())
     }
 }
 
@@ -117,11 +113,7 @@ fn parse_seconds(s: &str) -> Option<i128> {
     if whole.is_empty() || whole.len() > 18 || !digits(whole) || !digits(fraction) {
         return None;
     }
-    let nanos: String = fraction
-        .chars()
-        .chain("000000000".chars())
-        .take(9)
-        .collect();
+    let nanos: String = fraction.chars().chain("000000000".chars()).take(9).collect();
     Some(whole.parse::<i128>().ok()? * 1_000_000_000 + nanos.parse::<i128>().ok()?)
 }
 
@@ -253,11 +245,7 @@ mod tests {
             ("tomorrow", -1, time(0, 0), false),
             ("TOMORROW 09:30 UTC", -1, time(9, 30), true),
         ] {
-            assert_eq!(
-                parse_time(text),
-                Ok(When::Day(days, of_day, is_utc)),
-                "{text}"
-            );
+            assert_eq!(parse_time(text), Ok(When::Day(days, of_day, is_utc)), "{text}");
         }
         assert_eq!(at("10:13 UTC"), Ok(Instant::Real(36_780 * s)));
         for bad in [

@@ -56,11 +56,7 @@ enum Node {
     All(Vec<Node>),
     Not(Box<Node>),
     Compare(Operand, Operator, Operand),
-    Match {
-        of: Operand,
-        regex: Regex,
-        wanted: bool,
-    },
+    Match { of: Operand, regex: Regex, wanted: bool },
     Truth(Operand),
 }
 

@@ -16,30 +16,16 @@ const MAX_REGEXES: usize = 16;
 impl Expr {
     /// Reads a condition. The error says where it is wrong.
     pub fn parse(source: &str) -> Result<Self, Error> {
-        let mut p = Parser {
-            source,
-            at: 0,
-            depth: 0,
-            regexes: 0,
-            needs_message: false,
-        };
+        let mut p = Parser { source, at: 0, depth: 0, regexes: 0, needs_message: false };
         let root = p.or().and_then(|root| match p.rest() {
             "" => Ok(root),
-            _ => Err(Error::Syntax(
-                "\"&&\", \"||\" or the end is expected".into(),
-            )),
+            _ => Err(Error::Syntax("\"&&\", \"||\" or the end is expected".into())),
         });
         match root {
-            Ok(root) => Ok(Self {
-                root,
-                needs_message: p.needs_message,
-            }),
+            Ok(root) => Ok(Self { root, needs_message: p.needs_message }),
             Err(e) => {
                 let before = source.get(..p.at).unwrap_or_default().chars().count();
-                Err(Error::Syntax(format!(
-                    "{e}, at character {} of {source:?}",
-                    before + 1
-                )))
+                Err(Error::Syntax(format!("{e}, at character {} of {source:?}", before + 1)))
             }
         }
     }
@@ -138,11 +124,7 @@ impl<'a> Parser<'a> {
                     return Err(Error::Syntax("too many regular expressions".into()));
                 }
                 let regex = parse_regex(&pattern).inspect_err(|_| self.at = start)?;
-                return Ok(Node::Match {
-                    of: a,
-                    regex,
-                    wanted,
-                });
+                return Ok(Node::Match { of: a, regex, wanted });
             }
         }
         // Longer ones first.
@@ -196,9 +178,7 @@ impl<'a> Parser<'a> {
                     None => Operand::Text(word.to_owned()),
                 })
             }
-            _ => Err(Error::Syntax(
-                "a field, a number or a string is expected".into(),
-            )),
+            _ => Err(Error::Syntax("a field, a number or a string is expected".into())),
         }
     }
 

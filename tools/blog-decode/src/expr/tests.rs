@@ -19,9 +19,7 @@ fn check(source: &str) -> bool {
     let codes = [0x03, 0x22, 0x13, 0x26, 0x26];
     let mut types = Types::new(&[]);
     let types: Vec<_> = codes.iter().map(|&c| types.resolve(c).unwrap()).collect();
-    let names = ["len", "name", "delta", "e", "req.odd.tag"]
-        .map(str::to_owned)
-        .to_vec();
+    let names = ["len", "name", "delta", "e", "req.odd.tag"].map(str::to_owned).to_vec();
     let format = "{len} {name} {delta} {e:?} {4:?}";
     let template = Template::new(format, names, types).unwrap();
     let mut payload = 8192u32.to_le_bytes().to_vec();
@@ -43,28 +41,15 @@ fn check(source: &str) -> bool {
         template: Ok(template),
         json: OnceLock::new(),
     };
-    let image = ImageSites {
-        name: "x".into(),
-        build_id: String::new(),
-        sites: None,
-    };
-    let found = Found {
-        image_index: 0,
-        image: &image,
-        index: 3,
-        site: Some(&site),
-    };
+    let image = ImageSites { name: "x".into(), build_id: String::new(), sites: None };
+    let found = Found { image_index: 0, image: &image, index: 3, site: Some(&site) };
     let stream = Stream::new("disk".into(), 0, RingPages::new((0, 1)).into(), 0);
     let mut comm = [0; 16];
     comm[..3].copy_from_slice(b"fio");
     let writer = Writer {
         context: Some(Context::Task),
         cpu: None,
-        task: Some(Task {
-            pid: 42,
-            tgid: 40,
-            comm,
-        }),
+        task: Some(Task { pid: 42, tgid: 40, comm }),
     };
     let boot = Boot::alone("box", Calibration::new(None, &[]));
     Expr::parse(source).unwrap().is_true(&Subject {
@@ -153,26 +138,16 @@ fn wrong_ones_are_refused_with_the_place() {
         ("comm == 'fio", "does not end", 9),
         ("pid == 4x", "not a number", 8),
         ("arg. == 4", "name of an argument", 5),
-        (
-            "pid == 99999999999999999999999999999999999999999999",
-            "not a number",
-            8,
-        ),
+        ("pid == 99999999999999999999999999999999999999999999", "not a number", 8),
     ] {
         let e = Expr::parse(source).unwrap_err();
         assert!(e.to_string().contains(what), "{source}: {e}");
-        assert!(
-            e.to_string().contains(&format!("at character {at} ")),
-            "{source}: {e}"
-        );
+        assert!(e.to_string().contains(&format!("at character {at} ")), "{source}: {e}");
     }
     let many = |n| vec!["comm =~ 'x'"; n].join(" || ");
     assert!(Expr::parse(&many(16)).is_ok());
     let e = Expr::parse(&many(17)).unwrap_err();
-    assert!(
-        e.to_string().contains("too many regular expressions"),
-        "{e}"
-    );
+    assert!(e.to_string().contains("too many regular expressions"), "{e}");
     assert!(Expr::parse(&"(".repeat(100_000)).is_err());
     assert!(Expr::parse(&"!".repeat(100_000)).is_err());
 }

@@ -17,9 +17,7 @@ use crate::{
 pub(super) fn check(a: &Operand, op: Operator, b: &Operand) -> Result<(), Error> {
     let context = Operand::Field(Selector::Field(Field::Context));
     if op.is_order() && (*a == context || *b == context) {
-        return Err(syntax(
-            "contexts have no order: == and != compare them".into(),
-        ));
+        return Err(syntax("contexts have no order: == and != compare them".into()));
     }
     match (a, b) {
         (Operand::Field(Selector::Field(a)), Operand::Field(Selector::Field(b))) => {
@@ -38,14 +36,11 @@ pub(super) fn check(a: &Operand, op: Operator, b: &Operand) -> Result<(), Error>
 /// Refuses to match what is no text.
 pub(super) fn check_match(a: &Operand) -> Result<(), Error> {
     match a {
-        Operand::Field(Selector::Field(field)) if field.is_number() => Err(syntax(format!(
-            "{} is a number, which no text matches",
-            name(*field)
-        ))),
+        Operand::Field(Selector::Field(field)) if field.is_number() => {
+            Err(syntax(format!("{} is a number, which no text matches", name(*field))))
+        }
         Operand::Field(_) => Ok(()),
-        _ => Err(syntax(
-            "a field of a record is expected before =~ and !~".into(),
-        )),
+        _ => Err(syntax("a field of a record is expected before =~ and !~".into())),
     }
 }
 
@@ -145,10 +140,7 @@ fn told(
         Class::Errno => "an error",
         Class::Variant(_) => "a variant of an enum",
     };
-    Some(format!(
-        "{selector} is {is}: it never compares with {}",
-        other()
-    ))
+    Some(format!("{selector} is {is}: it never compares with {}", other()))
 }
 
 fn fits(class: Class<'_>, value: &Operand) -> bool {

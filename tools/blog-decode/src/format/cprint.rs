@@ -29,13 +29,7 @@ struct Spec {
 }
 
 const NO_SPEC: Spec = Spec {
-    flags: Flags {
-        left: false,
-        plus: false,
-        space: false,
-        special: false,
-        zero: false,
-    },
+    flags: Flags { left: false, plus: false, space: false, special: false, zero: false },
     width: -1,
     precision: -1,
 };
@@ -49,12 +43,7 @@ struct Number {
     signed: bool,
 }
 
-const HEX: Number = Number {
-    base: 16,
-    upper: false,
-    negative: false,
-    signed: false,
-};
+const HEX: Number = Number { base: 16, upper: false, negative: false, signed: false };
 
 /// Prints a value. `width` and `precision` are arguments' values, or else what the format says.
 pub fn print(
@@ -64,11 +53,7 @@ pub fn print(
     value: Value<'_>,
     p: &mut Printer<'_>,
 ) {
-    let mut spec = Spec {
-        flags: c.flags,
-        width: -1,
-        precision: -1,
-    };
+    let mut spec = Spec { flags: c.flags, width: -1, precision: -1 };
     if let Some(n) = width {
         spec.width = i64::from(n.unsigned_abs().min(WIDTH_MAX));
         spec.flags.left |= n < 0;
@@ -80,11 +65,7 @@ pub fn print(
     match (&c.what, view) {
         (_, View::Private(hash)) => p.text(&private(hash)),
         (What::Integer { base, upper, .. }, View::Uint(n)) => {
-            let number = Number {
-                base: *base,
-                upper: *upper,
-                ..HEX
-            };
+            let number = Number { base: *base, upper: *upper, ..HEX };
             print_number(n as u64, number, spec, p);
         }
         (What::Integer { .. }, View::Int(n)) => print_signed(n as i64, spec, p),
@@ -143,9 +124,7 @@ fn print_string(bytes: &[u8], spec: Spec, p: &mut Printer<'_>) {
 
 /// Text in a field.
 fn print_bytes(bytes: &[u8], spec: Spec, p: &mut Printer<'_>) {
-    let missing = usize::try_from(spec.width)
-        .unwrap_or(0)
-        .saturating_sub(bytes.len());
+    let missing = usize::try_from(spec.width).unwrap_or(0).saturating_sub(bytes.len());
     if !spec.flags.left {
         p.fill(' ', missing);
     }
@@ -156,12 +135,7 @@ fn print_bytes(bytes: &[u8], spec: Spec, p: &mut Printer<'_>) {
 }
 
 fn print_signed(n: i64, spec: Spec, p: &mut Printer<'_>) {
-    let number = Number {
-        base: 10,
-        upper: false,
-        negative: n < 0,
-        signed: true,
-    };
+    let number = Number { base: 10, upper: false, negative: n < 0, signed: true };
     print_number(n.unsigned_abs(), number, spec, p);
 }
 
@@ -187,9 +161,7 @@ fn print_number(n: u64, number: Number, spec: Spec, p: &mut Printer<'_>) {
         (16, false) => format!("{n:x}"),
         _ => n.to_string(),
     };
-    let zeros = usize::try_from(spec.precision)
-        .unwrap_or(0)
-        .saturating_sub(digits.len());
+    let zeros = usize::try_from(spec.precision).unwrap_or(0).saturating_sub(digits.len());
     let missing = usize::try_from(spec.width)
         .unwrap_or(0)
         .saturating_sub(sign.len() + prefix.len() + zeros + digits.len());
@@ -266,11 +238,7 @@ fn print_pointed(ext: &str, bytes: &[u8], mut spec: Spec, p: &mut Printer<'_>) {
             Some([2, 0]) => ip4_socket(ext, bytes, spec),
             Some([10, 0]) => ip6_socket(ext, bytes, spec),
             _ => {
-                spec.precision = if spec.precision < 0 {
-                    16
-                } else {
-                    spec.precision
-                };
+                spec.precision = if spec.precision < 0 { 16 } else { spec.precision };
                 "(einval)".to_owned()
             }
         },
@@ -388,9 +356,7 @@ fn ip6_compressed(bytes: &[u8]) -> String {
     // The first one of the longest; one zero alone isn't left out.
     let zeros = |i: usize| words[i..].iter().take_while(|&&w| w == 0).count();
     let longest = (0..words.len()).map(zeros).max().unwrap_or(0);
-    let gap = (0..words.len())
-        .find(|&i| zeros(i) == longest)
-        .filter(|_| longest > 1);
+    let gap = (0..words.len()).find(|&i| zeros(i) == longest).filter(|_| longest > 1);
     let join = |words: &[u16]| {
         let words: Vec<String> = words.iter().map(|w| format!("{w:x}")).collect();
         words.join(":")
@@ -488,21 +454,16 @@ fn resource(decode: bool, bytes: &[u8]) -> String {
     let &(bit, name, print, width) = kind.unwrap_or(&(0, "??? ", &hex, 10));
     let decode = decode && bit != 0;
     let range = if decode && flags & UNSET != 0 {
-        format!(
-            "size {}",
-            print(end.wrapping_sub(start).wrapping_add(1), width)
-        )
+        format!("size {}", print(end.wrapping_sub(start).wrapping_add(1), width))
     } else if start == end {
         print(start, width)
     } else {
         format!("{}-{}", print(start, width), print(end, width))
     };
     let rest = match decode {
-        true => SUFFIXES
-            .iter()
-            .filter(|(bit, _)| flags & bit != 0)
-            .map(|(_, name)| *name)
-            .collect(),
+        true => {
+            SUFFIXES.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, name)| *name).collect()
+        }
         false => format!(" flags {flags:#x}"),
     };
     format!("[{name}{range}{rest}]")
@@ -575,13 +536,7 @@ fn escaped(ext: &str, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for &b in bytes {
         let name = |set: &[(u8, u8)]| set.iter().find(|pair| pair.0 == b).map(|pair| pair.1);
-        let space = [
-            (b'\n', b'n'),
-            (b'\r', b'r'),
-            (b'\t', b't'),
-            (11, b'v'),
-            (12, b'f'),
-        ];
+        let space = [(b'\n', b'n'), (b'\r', b'r'), (b'\t', b't'), (11, b'v'), (12, b'f')];
         let special = [(b'\\', b'\\'), (7, b'a'), (27, b'e'), (b'"', b'"')];
         // The kernel takes characters for those of Latin-1.
         let printable = matches!(b, 0x20..=0x7e | 0xa0..=0xff);
@@ -634,14 +589,7 @@ fn tm(seconds: i64) -> Time {
     let (days, second) = (seconds.div_euclid(86400), seconds.rem_euclid(86400) as i32);
     let (year, month, day) = civil(days);
     let [year, month] = [year - 1900, month - 1].map(|n| n as i32);
-    [
-        second % 60,
-        second / 60 % 60,
-        second / 3600,
-        day as i32,
-        month,
-        year,
-    ]
+    [second % 60, second / 60 % 60, second / 3600, day as i32, month, year]
 }
 
 /// `rtc_str()`
@@ -659,14 +607,8 @@ fn date_and_time(time: Time, letters: &str) -> String {
     };
     // Numbers have no sign there.
     let [second, minute, hour, day, month, year] = time;
-    let date = date.then(|| {
-        format!(
-            "{:04}-{:02}-{:02}",
-            add(year, 1900),
-            add(month, 1),
-            day as u64
-        )
-    });
+    let date =
+        date.then(|| format!("{:04}-{:02}-{:02}", add(year, 1900), add(month, 1), day as u64));
     let clock = clock.then(|| {
         let [hour, minute, second] = [hour, minute, second].map(|n| n as u64);
         format!("{hour:02}:{minute:02}:{second:02}")

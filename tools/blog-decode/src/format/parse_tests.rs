@@ -13,10 +13,7 @@ fn one(format: &str) -> Placeholder {
 
 #[test]
 fn braces_in_pairs_are_text() {
-    assert_eq!(
-        parse("a{{b}}c"),
-        Ok(vec![Piece::Literal("a{b}c".to_owned())])
-    );
+    assert_eq!(parse("a{{b}}c"), Ok(vec![Piece::Literal("a{b}c".to_owned())]));
 }
 
 #[test]
@@ -59,17 +56,7 @@ fn trait_is_no_width() {
 
 #[test]
 fn wrong_strings_are_errors() {
-    for s in [
-        "{",
-        "}",
-        "{:",
-        "{:}}",
-        "a}b",
-        "{:q}",
-        "{0",
-        "{:99999}",
-        "{:.99999}",
-    ] {
+    for s in ["{", "}", "{:", "{:}}", "a}b", "{:q}", "{0", "{:99999}", "{:.99999}"] {
         assert!(parse(s).is_err(), "{s}");
     }
 }

@@ -24,12 +24,8 @@ pub struct Spec {
 
 impl Spec {
     /// `{}`
-    pub const DISPLAY: Self = Self {
-        flags: Flags::NONE,
-        width: None,
-        precision: None,
-        print: Trait::Display,
-    };
+    pub const DISPLAY: Self =
+        Self { flags: Flags::NONE, width: None, precision: None, print: Trait::Display };
 }
 
 /// The end of a text under construction, with the indentation of `{:#?}`.
@@ -49,12 +45,7 @@ const DIGITS: usize = 128;
 impl<'a> Printer<'a> {
     /// Appends to `out`.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
-        Self {
-            limit: out.len().saturating_add(TEXT_MAX),
-            out,
-            depth: 0,
-            line_start: false,
-        }
+        Self { limit: out.len().saturating_add(TEXT_MAX), out, depth: 0, line_start: false }
     }
 
     /// Whether the text is too long, and nothing is appended any more.
@@ -257,10 +248,7 @@ impl<'a> Printer<'a> {
         let mut tail_len = 0;
         let mut exp_buf = [0; DIGITS];
         let exp_digits = digits_of_ten(exponent.into(), &mut exp_buf);
-        for (slot, b) in tail
-            .iter_mut()
-            .zip([letter as u8].into_iter().chain(exp_digits.bytes()))
-        {
+        for (slot, b) in tail.iter_mut().zip([letter as u8].into_iter().chain(exp_digits.bytes())) {
             *slot = b;
             tail_len += 1;
         }
@@ -411,11 +399,7 @@ impl Printer<'_> {
 
 /// Digits in base 2, 8 or 16.
 fn digits_of_power(mut n: u128, shift: u32, upper: bool, buf: &mut [u8; DIGITS]) -> &str {
-    let table: &[u8; 16] = if upper {
-        b"0123456789ABCDEF"
-    } else {
-        b"0123456789abcdef"
-    };
+    let table: &[u8; 16] = if upper { b"0123456789ABCDEF" } else { b"0123456789abcdef" };
     let mask = (1u128 << shift) - 1;
     let mut at = DIGITS;
     loop {

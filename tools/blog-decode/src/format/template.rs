@@ -60,19 +60,10 @@ impl Plan {
         let slots = fixed.iter().map(|&fixed| {
             let at = end as u32;
             end += fixed;
-            Slot {
-                at,
-                fixed: fixed as u32,
-                tail_at: end as u32,
-                ..Slot::default()
-            }
+            Slot { at, fixed: fixed as u32, tail_at: end as u32, ..Slot::default() }
         });
         let slots: Vec<Slot> = slots.collect();
-        Some(Self {
-            fixed,
-            budget,
-            slots: (tails == 0).then_some((slots, end)),
-        })
+        Some(Self { fixed, budget, slots: (tails == 0).then_some((slots, end)) })
     }
 }
 
@@ -113,10 +104,7 @@ enum Simple {
 
 impl Simple {
     fn new(ty: &Type, p: &Placeholder) -> Option<Self> {
-        let flags = Flags {
-            alternate: false,
-            ..p.flags
-        };
+        let flags = Flags { alternate: false, ..p.flags };
         let is_bare = flags == Flags::NONE && p.width.is_none() && p.precision.is_none();
         if !is_bare || !matches!(ty.fixed, 1 | 2 | 4 | 8) {
             return None;
@@ -189,9 +177,9 @@ impl Template {
         let count = types.len().min(names.len());
         let find = |position: &Position| match position {
             Position::Next(i) | Position::Index(i) if *i < count => Ok(*i),
-            Position::Next(i) | Position::Index(i) => Err(Error::Site(format!(
-                "the format string asks for argument {i}"
-            ))),
+            Position::Next(i) | Position::Index(i) => {
+                Err(Error::Site(format!("the format string asks for argument {i}")))
+            }
             // Named arguments come after positional ones, which are known by their source text.
             Position::Name(name) => names
                 .iter()
@@ -255,23 +243,13 @@ impl Template {
         let compiled = printf::compile_with(format, &is_private).map_err(Error::Site)?;
         let mut pairs = compiled.types.iter().zip(codes);
         if compiled.types.len() != codes.len() || !pairs.all(|(says, code)| fits(*says, *code)) {
-            return Err(Error::Site(
-                "the arguments are not those of the format".into(),
-            ));
+            return Err(Error::Site("the arguments are not those of the format".into()));
         }
         let steps = compiled.steps.into_iter().map(|step| match step {
             printf::Step::Text(text) => Step::Literal(text),
-            printf::Step::Value {
-                conversion,
-                width,
-                precision,
-                value,
-            } => Step::Conversion(Conversion {
-                says: conversion,
-                width,
-                precision,
-                value,
-            }),
+            printf::Step::Value { conversion, width, precision, value } => {
+                Step::Conversion(Conversion { says: conversion, width, precision, value })
+            }
         });
         Self::with_steps(steps.collect(), names, types)
     }
@@ -286,13 +264,7 @@ impl Template {
             Step::Argument(a) => a.simple.is_some(),
             Step::Conversion(_) => false,
         });
-        Ok(Self {
-            is_plain,
-            steps,
-            plans,
-            types,
-            names,
-        })
+        Ok(Self { is_plain, steps, plans, types, names })
     }
 
     /// Finds the arguments in a payload. `false`: it is too short for them.
@@ -350,11 +322,7 @@ impl Template {
     /// The argument in a slot.
     fn value<'a>(&'a self, i: usize, payload: &'a [u8], slots: &[Slot]) -> Option<Value<'a>> {
         let (ty, slot) = (self.types.get(i)?, slots.get(i)?);
-        Some(Value {
-            ty,
-            fixed: slot.fixed(payload)?,
-            tail: slot.tail(payload)?,
-        })
+        Some(Value { ty, fixed: slot.fixed(payload)?, tail: slot.tail(payload)? })
     }
 
     /// Names and values of all arguments, and how many bytes of each were not stored.
@@ -473,9 +441,7 @@ fn fits(says: u64, code: u64) -> bool {
         code => code,
     };
     let is_number = |code: TypeCode| matches!(code.0 as u8, U8..=U64 | I8..=I64 | POINTER);
-    let are_numbers = [TypeCode(says), plain]
-        .into_iter()
-        .all(|c| c.0 <= 0xff && is_number(c));
+    let are_numbers = [TypeCode(says), plain].into_iter().all(|c| c.0 <= 0xff && is_number(c));
     says == code || are_numbers && (says == u64::from(POINTER)) == (plain.0 == u64::from(POINTER))
 }
 

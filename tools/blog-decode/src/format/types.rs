@@ -83,11 +83,7 @@ pub struct Variant {
 
 impl Type {
     fn new(kind: Kind, fixed: usize) -> Self {
-        Self {
-            kind,
-            fixed,
-            leaves: fixed.max(1),
-        }
+        Self { kind, fixed, leaves: fixed.max(1) }
     }
 
     /// Whether it has a tail.
@@ -133,9 +129,7 @@ impl<'a> Types<'a> {
     pub fn resolve(&mut self, code: u64) -> Result<Type, Error> {
         self.depth += 1;
         let result = if self.depth > MAX_DEPTH {
-            Err(Error::Site(
-                "types are nested too deep, or within themselves".into(),
-            ))
+            Err(Error::Site("types are nested too deep, or within themselves".into()))
         } else {
             self.resolve_one(TypeCode(code))
         };
@@ -237,11 +231,7 @@ impl<'a> Types<'a> {
             }
             widest = widest.max(size);
             leaves = leaves.max(count);
-            variants.push(Variant {
-                name: v.name.clone(),
-                shape: v.shape,
-                fields,
-            });
+            variants.push(Variant { name: v.name.clone(), shape: v.shape, fields });
         }
         if !is_enum {
             if let Some(only) = variants.first_mut() {

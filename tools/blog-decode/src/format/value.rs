@@ -82,11 +82,7 @@ impl<'a> Iterator for Fields<'a> {
         let (name, ty) = self.fields.next()?;
         let (fixed, rest) = cut(self.bytes, ty.fixed);
         self.bytes = rest;
-        let value = Value {
-            ty,
-            fixed,
-            tail: &[],
-        };
+        let value = Value { ty, fixed, tail: &[] };
         Some((name, value))
     }
 }
@@ -197,10 +193,7 @@ impl<'a> Value<'a> {
                 let tag = uint(tag) as u8;
                 match d.variants.get(usize::from(tag)) {
                     Some(variant) => {
-                        let fields = Fields {
-                            fields: variant.fields.iter(),
-                            bytes: rest,
-                        };
+                        let fields = Fields { fields: variant.fields.iter(), bytes: rest };
                         View::Derived(d, variant, fields)
                     }
                     None => View::BadTag(&d.name, tag),
@@ -210,11 +203,7 @@ impl<'a> Value<'a> {
     }
 
     fn inner(self, ty: &'a Type, rest: &'a [u8]) -> Self {
-        Self {
-            ty,
-            fixed: cut(rest, ty.fixed).0,
-            tail: self.tail,
-        }
+        Self { ty, fixed: cut(rest, ty.fixed).0, tail: self.tail }
     }
 
     /// Prints the value by its spec.
@@ -286,10 +275,7 @@ impl<'a> Value<'a> {
 
 /// The spec for what is inside of another value.
 fn as_debug(spec: &Spec) -> Spec {
-    Spec {
-        print: Trait::Debug,
-        ..*spec
-    }
+    Spec { print: Trait::Debug, ..*spec }
 }
 
 fn print_tuple<'a>(

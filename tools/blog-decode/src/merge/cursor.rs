@@ -16,11 +16,7 @@ use crate::{
     wire::record::LOST_CAUSES,
 };
 
-const NOBODY: &Writer = &Writer {
-    context: None,
-    cpu: None,
-    task: None,
-};
+const NOBODY: &Writer = &Writer { context: None, cpu: None, task: None };
 
 /// What a cursor is at.
 struct Current {
@@ -29,12 +25,7 @@ struct Current {
 }
 
 enum Next {
-    Record {
-        site: u32,
-        ordinal: u64,
-        at: usize,
-        len: usize,
-    },
+    Record { site: u32, ordinal: u64, at: usize, len: usize },
     Loss(Cause, u64, Span),
 }
 
@@ -166,12 +157,7 @@ impl Cursor {
             },
             what: match current.what {
                 Next::Loss(cause, count, span) => What::Loss { cause, count, span },
-                Next::Record {
-                    site,
-                    ordinal,
-                    at,
-                    len,
-                } => What::Record {
+                Next::Record { site, ordinal, at, len } => What::Record {
                     site,
                     ordinal,
                     version: self.version,
@@ -193,12 +179,7 @@ impl Cursor {
                     Some(Item::Left(count)) => {
                         // Another file may have had some of them.
                         let new = walk.seen().saturating_sub(self.had).min(count);
-                        loss(
-                            self.clock,
-                            Cause::LeftOut,
-                            new,
-                            self.open_span(stream, files),
-                        )
+                        loss(self.clock, Cause::LeftOut, new, self.open_span(stream, files))
                     }
                     Some(Item::Record { clock, .. }) if clock < stream.cleared => {
                         self.counts.overwritten += 1;
@@ -210,26 +191,10 @@ impl Cursor {
                     {
                         None
                     }
-                    Some(Item::Record {
-                        clock,
-                        site,
-                        ordinal,
-                        at,
-                        len,
-                    }) => Some(Current {
-                        clock,
-                        what: Next::Record {
-                            site,
-                            ordinal,
-                            at,
-                            len,
-                        },
-                    }),
-                    Some(Item::Lost {
-                        clock,
-                        cause,
-                        count,
-                    }) => {
+                    Some(Item::Record { clock, site, ordinal, at, len }) => {
+                        Some(Current { clock, what: Next::Record { site, ordinal, at, len } })
+                    }
+                    Some(Item::Lost { clock, cause, count }) => {
                         let mut count = count;
                         if cause == LAG {
                             // Another file may have what this reader was too slow for.
@@ -331,8 +296,7 @@ impl Cursor {
         };
         let span = (self.after, page.base);
         self.due.extend(loss(page.base, cause, gap, span));
-        self.due
-            .extend(loss(page.base, Cause::Elsewhere, elsewhere, span));
+        self.due.extend(loss(page.base, Cause::Elsewhere, elsewhere, span));
     }
 
     /// Between which clocks that is which has no record after it so far: up to the next record, if
@@ -410,12 +374,7 @@ impl Cursor {
                         true => Cause::Missing,
                         false => Self::cause_at_start(stream, files),
                     };
-                    loss(
-                        self.clock,
-                        cause,
-                        ring.records.saturating_sub(self.expected),
-                        span,
-                    )
+                    loss(self.clock, cause, ring.records.saturating_sub(self.expected), span)
                 }
                 Some(cause) => {
                     // Without any page, nothing has been reported yet.
@@ -442,20 +401,14 @@ impl Cursor {
 /// How many records the reader of a stream has missed before a piece of a page.
 fn lag_at(mut walk: Walk, page: &[u8]) -> u64 {
     let mut sum = 0u64;
-    while let Some(Item::Lost {
-        cause: LAG, count, ..
-    }) = walk.next(page)
-    {
+    while let Some(Item::Lost { cause: LAG, count, .. }) = walk.next(page) {
         sum = sum.saturating_add(count);
     }
     sum
 }
 
 fn loss(clock: u64, cause: Cause, count: u64, span: Span) -> Option<Current> {
-    (count > 0).then_some(Current {
-        clock,
-        what: Next::Loss(cause, count, span),
-    })
+    (count > 0).then_some(Current { clock, what: Next::Loss(cause, count, span) })
 }
 
 /// What one ring has next.
@@ -482,15 +435,9 @@ pub fn each_record(files: &[Snapshot], stream: &Stream, mut see: impl FnMut(Seen
     loop {
         cursor.advance(stream, files, true);
         match &cursor.current {
-            Some(Current {
-                clock,
-                what: Next::Record { site, len, .. },
-            }) => see(Seen::Record {
-                file: cursor.file,
-                clock: *clock,
-                site: *site,
-                len: *len,
-            }),
+            Some(Current { clock, what: Next::Record { site, len, .. } }) => {
+                see(Seen::Record { file: cursor.file, clock: *clock, site: *site, len: *len })
+            }
             Some(_) => see(Seen::Loss),
             None => return cursor.counts,
         }

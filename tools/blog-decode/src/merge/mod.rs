@@ -128,8 +128,7 @@ impl Stream {
     /// To change them.
     pub(crate) fn runs_mut(&mut self) -> &mut Vec<(usize, Run)> {
         let (of, file) = (&self.of, self.file);
-        self.united
-            .get_or_insert_with(|| of.runs.iter().map(|run| (file, *run)).collect())
+        self.united.get_or_insert_with(|| of.runs.iter().map(|run| (file, *run)).collect())
     }
 
     /// The context, where it is known.
@@ -140,11 +139,7 @@ impl Stream {
     /// The task that owns the ring.
     pub fn owner(&self) -> Option<Task> {
         let ring = self.ring()?;
-        (ring.pid >= 0).then_some(Task {
-            pid: ring.pid,
-            tgid: ring.tgid,
-            comm: ring.comm,
-        })
+        (ring.pid >= 0).then_some(Task { pid: ring.pid, tgid: ring.tgid, comm: ring.comm })
     }
 
     /// How many records the stream had before this file of it.
@@ -191,11 +186,7 @@ impl Stream {
     pub fn writer(&self) -> Writer {
         match self.shared() {
             Some(_) => Writer::default(),
-            None => Writer {
-                context: self.context(),
-                cpu: self.cpu(),
-                task: self.owner(),
-            },
+            None => Writer { context: self.context(), cpu: self.cpu(), task: self.owner() },
         }
     }
 }
@@ -382,13 +373,7 @@ pub struct Counts {
 impl Counts {
     /// All records, there or not.
     pub fn sum(&self) -> u64 {
-        let gone = [
-            self.overwritten,
-            self.missing,
-            self.damaged,
-            self.lagged,
-            self.left_out,
-        ];
+        let gone = [self.overwritten, self.missing, self.damaged, self.lagged, self.left_out];
         gone.into_iter().fold(self.decoded, u64::saturating_add)
     }
 
@@ -472,9 +457,7 @@ impl<'a> Merge<'a> {
     /// What is compared: a time of a ring, then which ring it is.
     fn key(&self, i: usize, order: u64) -> u128 {
         let time = match self.by_real_time {
-            Some(boots) => boots[self.streams[i].file]
-                .axis(order)
-                .clamp(0, u64::MAX.into()) as u64,
+            Some(boots) => boots[self.streams[i].file].axis(order).clamp(0, u64::MAX.into()) as u64,
             None => order,
         };
         u128::from(time) << RING_BITS | i as u128

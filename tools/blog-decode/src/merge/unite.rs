@@ -124,9 +124,7 @@ pub fn newer(
         is_newer |= order.is_gt();
     }
     match is_older && !is_newer {
-        true => Err(Error::File(
-            "OLD has all that NEW has, and more: they are swapped".into(),
-        )),
+        true => Err(Error::File("OLD has all that NEW has, and more: they are swapped".into())),
         false => Ok(streams),
     }
 }
@@ -250,10 +248,7 @@ fn unite_runs(files: &[Snapshot], runs: &mut Vec<(usize, Run)>) {
         let (group, others) = rest.split_at(1 + overlap.count());
         rest = others;
         // A page may be in pieces, and the next file of a recording may have the next one.
-        if group
-            .windows(2)
-            .all(|w| follows(&w[0].1.last, &w[1].1.first))
-        {
+        if group.windows(2).all(|w| follows(&w[0].1.last, &w[1].1.first)) {
             united.extend_from_slice(group);
             continue;
         }

@@ -59,11 +59,8 @@ pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
     field(writer.context.map_or("", |c| c.name()).as_bytes(), out);
     out.push(b',');
     let task = writer.task.as_ref();
-    let numbers = [
-        writer.cpu.map(i128::from),
-        task.map(|t| t.pid.into()),
-        task.map(|t| t.tgid.into()),
-    ];
+    let numbers =
+        [writer.cpu.map(i128::from), task.map(|t| t.pid.into()), task.map(|t| t.tgid.into())];
     for n in numbers {
         if let Some(n) = n {
             digits::push_signed(out, n);

@@ -138,13 +138,11 @@ impl<W: Write> Ctf<W> {
     fn context(&mut self, entry: &Entry<'_>) {
         let writer = &entry.writer;
         self.string(entry.stream.component.as_bytes());
-        self.packet
-            .push(writer.context.map_or(UNKNOWN, |c| c as u8));
+        self.packet.push(writer.context.map_or(UNKNOWN, |c| c as u8));
         let cpu = writer.cpu.and_then(|n| i32::try_from(n).ok());
         let task = writer.task.as_ref();
         for n in [cpu, task.map(|t| t.tgid), task.map(|t| t.pid)] {
-            self.packet
-                .extend_from_slice(&n.unwrap_or(-1).to_le_bytes());
+            self.packet.extend_from_slice(&n.unwrap_or(-1).to_le_bytes());
         }
         self.string(task.map_or(&[][..], |t| until_nul(&t.comm)));
         self.string(entry.boot.name.as_bytes());
@@ -195,8 +193,7 @@ impl<W: Write> Ctf<W> {
         let template = site.and_then(|s| s.template.as_ref().ok());
         let template = template.filter(|_| r.raw.is_none());
         let at = self.classes.len();
-        self.classes
-            .push(class(at as u32 + 1, r.id, site, template));
+        self.classes.push(class(at as u32 + 1, r.id, site, template));
         self.index.insert(key, at);
         at
     }
@@ -313,10 +310,7 @@ impl<W: Write> Ctf<W> {
 const TEXT: &str = "string { encoding = UTF8; }";
 
 fn integer(bytes: usize, signed: bool, base: u8) -> String {
-    format!(
-        "integer {{ size = {}; align = 8; signed = {signed}; base = {base}; }}",
-        bytes * 8
-    )
+    format!("integer {{ size = {}; align = 8; signed = {signed}; base = {base}; }}", bytes * 8)
 }
 
 /// A string literal of TSDL.
@@ -363,10 +357,7 @@ fn class(number: u32, id: u32, site: Option<&Site>, template: Option<&Template>)
     );
     let mut fields = Vec::new();
     let mut names = vec!["_msg".to_owned()];
-    for (name, ty) in template
-        .iter()
-        .flat_map(|t| t.names().iter().zip(t.types()))
-    {
+    for (name, ty) in template.iter().flat_map(|t| t.names().iter().zip(t.types())) {
         let field = match ty.kind {
             Kind::Uint if ty.fixed <= 8 => Field::Integer(ty.fixed, false),
             Kind::Int if ty.fixed <= 8 => Field::Integer(ty.fixed, true),

@@ -44,10 +44,8 @@ use crate::{
 
 const PAGE: &str = include_str!("report.html");
 /// What goes into places of the page, in this order; then the data.
-const SOURCES: [(&str, &str); 2] = [
-    ("@STYLE@", include_str!("report.css")),
-    ("@SCRIPT@", include_str!("report.js")),
-];
+const SOURCES: [(&str, &str); 2] =
+    [("@STYLE@", include_str!("report.css")), ("@SCRIPT@", include_str!("report.js"))];
 const TEXT: &str = "@TEXT@";
 const COLUMNS: &str = "@COLUMNS@";
 const ABOUT: &str = "@ABOUT@";
@@ -71,11 +69,7 @@ struct Parts<W: Write> {
 impl<W: Write> Parts<W> {
     /// Writes to what is within a script of this class.
     fn new(class: &'static str, out: W) -> Self {
-        Self {
-            class,
-            out: Some(EncoderWriter::new(out, &STANDARD)),
-            left: PART,
-        }
+        Self { class, out: Some(EncoderWriter::new(out, &STANDARD)), left: PART }
     }
 
     fn end(&mut self) -> io::Result<W> {
@@ -88,11 +82,7 @@ impl<W: Write> Write for Parts<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.left == 0 {
             let mut out = self.end()?;
-            write!(
-                out,
-                "</script>\n<script type=\"text/plain\" class=\"{}\">",
-                self.class
-            )?;
+            write!(out, "</script>\n<script type=\"text/plain\" class=\"{}\">", self.class)?;
             *self = Self::new(self.class, out);
         }
         let n = bytes.len().min(self.left);
@@ -258,9 +248,9 @@ impl<W: Write> Html<W> {
     /// Starts a report, which has spans of these kinds.
     pub fn new(mut out: W, pairs: Vec<Pair>) -> io::Result<Self> {
         let missing = || io::Error::other("report.html has no place for the data");
-        let page = SOURCES.iter().fold(PAGE.to_owned(), |page, (place, part)| {
-            page.replacen(place, part, 1)
-        });
+        let page = SOURCES
+            .iter()
+            .fold(PAGE.to_owned(), |page, (place, part)| page.replacen(place, part, 1));
         let (head, tail) = page.split_once(TEXT).ok_or_else(missing)?;
         out.write_all(head.as_bytes())?;
         let kind = |pair: Pair| Kind {
@@ -334,8 +324,7 @@ impl<W: Write> Html<W> {
         let index = self.times.len() as u32;
         for kind in &mut self.spans {
             let ended = kind.finder.entry(entry, |_| index);
-            kind.found
-                .extend(ended.map(|span| (span.line, index, span.length)));
+            kind.found.extend(ended.map(|span| (span.line, index, span.length)));
         }
         // In the order of the log, even where a ring's clock went back.
         let last = self.times.last().copied().unwrap_or(0.0);
@@ -378,20 +367,17 @@ impl<W: Write> Html<W> {
         let component = &entry.stream.component;
         let key = (entry.boot.index, component.clone(), self.context.clone());
         let list = &mut self.lane_list;
-        *self
-            .lane_index
-            .entry(key)
-            .or_insert_with_key(|(_, component, context)| {
-                list.push(Lane {
-                    host: match entry.boot.is_one_of_several {
-                        true => name(&entry.boot.name),
-                        false => String::new(),
-                    },
-                    component: name(component),
-                    context: String::from_utf8_lossy(context).into_owned(),
-                });
-                list.len() as u32 - 1
-            })
+        *self.lane_index.entry(key).or_insert_with_key(|(_, component, context)| {
+            list.push(Lane {
+                host: match entry.boot.is_one_of_several {
+                    true => name(&entry.boot.name),
+                    false => String::new(),
+                },
+                component: name(component),
+                context: String::from_utf8_lossy(context).into_owned(),
+            });
+            list.len() as u32 - 1
+        })
     }
 
     /// Writes the rest of the page; the answer is what was found of each kind of spans.
@@ -426,10 +412,7 @@ impl<W: Write> Html<W> {
                 columns.write_all(&row.to_le_bytes())?;
             }
         }
-        let lists = [
-            (&self.lanes, self.lane_list.len()),
-            (&self.sites, self.site_list.len()),
-        ];
+        let lists = [(&self.lanes, self.lane_list.len()), (&self.sites, self.site_list.len())];
         for (column, count) in lists {
             for n in column {
                 match wide(count) {
@@ -454,16 +437,11 @@ impl<W: Write> Html<W> {
         let (host, release) = (name(host), name(release));
         o.number("records", self.times.len() as u64);
         o.number("text_bytes", self.text_len);
-        let start = self.start.unwrap_or(Start {
-            time: 0,
-            real: 0,
-            is_real: false,
-        });
+        let start = self.start.unwrap_or(Start { time: 0, real: 0, is_real: false });
         // A double has neither of them exactly as ns.
-        for (time, [second, ns]) in [
-            (start.time, ["start_s", "start_ns"]),
-            (start.real, ["real_s", "real_ns"]),
-        ] {
+        for (time, [second, ns]) in
+            [(start.time, ["start_s", "start_ns"]), (start.real, ["real_s", "real_ns"])]
+        {
             o.number(second, time.div_euclid(SECOND));
             o.number(ns, time.rem_euclid(SECOND));
         }

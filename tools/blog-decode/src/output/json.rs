@@ -83,8 +83,7 @@ impl<'a> Object<'a> {
 
     /// Starts a value: the caller appends it to the answer. Keys of ours need no escapes.
     pub fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
-        self.out
-            .extend_from_slice(if self.first { b"\"" } else { b",\"" });
+        self.out.extend_from_slice(if self.first { b"\"" } else { b",\"" });
         self.first = false;
         self.out.extend_from_slice(key.as_bytes());
         self.out.extend_from_slice(b"\":");
@@ -180,10 +179,7 @@ pub struct Json {
 impl Json {
     /// Starts before the first object. `with_raw`: all payloads are wanted.
     pub fn new(with_raw: bool) -> Self {
-        Self {
-            with_raw,
-            ..Self::default()
-        }
+        Self { with_raw, ..Self::default() }
     }
 
     /// Appends an entry's object and a newline.
@@ -437,10 +433,9 @@ fn argument(v: Value<'_>, o: &mut Object<'_>) {
         View::Unit | View::Option(None) => {}
         View::Ipv4(a) => put(o.key("text"), format_args!("\"{a}\"")),
         View::Ipv6(a) => put(o.key("text"), format_args!("\"{a}\"")),
-        View::Mac([a, b, c, d, e, f]) => put(
-            o.key("text"),
-            format_args!("\"{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}\""),
-        ),
+        View::Mac([a, b, c, d, e, f]) => {
+            put(o.key("text"), format_args!("\"{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}\""))
+        }
         View::Result(Ok(v)) if matches!(v.view(), View::Unit) => o.text("text", "Ok"),
         View::Option(Some(v)) | View::Result(Ok(v)) => argument(v, o),
         View::Derived(_, variant, fields) => {

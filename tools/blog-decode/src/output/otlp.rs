@@ -289,10 +289,7 @@ fn record(
         }
     };
     let mut body = Object::new(o.key("body"));
-    body.text(
-        "stringValue",
-        &*String::from_utf8_lossy(&message[..message.len().min(of_message)]),
-    );
+    body.text("stringValue", &*String::from_utf8_lossy(&message[..message.len().min(of_message)]));
     body.end();
     let mut all = Attributes::new(o.key("attributes"));
     all.max = of_others;
@@ -373,11 +370,7 @@ struct Attributes<'a> {
 impl<'a> Attributes<'a> {
     fn new(out: &'a mut Vec<u8>) -> Self {
         out.push(b'[');
-        Self {
-            out,
-            first: true,
-            max: usize::MAX,
-        }
+        Self { out, first: true, max: usize::MAX }
     }
 
     fn add(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) {

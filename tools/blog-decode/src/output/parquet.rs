@@ -51,9 +51,7 @@ use crate::{
 
 /// Columns of numbers: the first in ns since 1970, UTC. A loss has a `count`. What 64 bits with a sign
 /// can't hold, by damage, is null.
-pub const NUMBERS: [&str; 8] = [
-    "time", "cpu", "pid", "tgid", "ring", "ordinal", "line", "count",
-];
+pub const NUMBERS: [&str; 8] = ["time", "cpu", "pid", "tgid", "ring", "ordinal", "line", "count"];
 /// Columns of texts. `kind` is `record`, `lost`, or `dmesg` or `ftrace` for a line of those; a loss
 /// has a `cause`.
 pub const TEXTS: [&str; 12] = [
@@ -103,10 +101,7 @@ fn form() -> Written<Form> {
             .set_column_dictionary_enabled(path.clone(), false)
             .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
     }
-    Ok((
-        Arc::new(parse_message_type(&schema)?),
-        Arc::new(properties.build()),
-    ))
+    Ok((Arc::new(parse_message_type(&schema)?), Arc::new(properties.build())))
 }
 
 /// What went wrong with the file, if it was that.
@@ -225,11 +220,7 @@ impl Rows {
     }
 
     fn bytes(&self) -> usize {
-        let columns = self
-            .numbers
-            .iter()
-            .chain(&self.texts)
-            .chain(&self.arguments);
+        let columns = self.numbers.iter().chain(&self.texts).chain(&self.arguments);
         columns.map(Column::bytes).sum::<usize>() + 2 * self.repeated.len()
     }
 
@@ -238,9 +229,7 @@ impl Rows {
         let mut group = file.next_row_group()?;
         let columns = self.numbers.into_iter().chain(self.texts);
         let columns = columns.map(|column| (column, None));
-        let arguments = self
-            .arguments
-            .map(|column| (column, Some(&self.repeated[..])));
+        let arguments = self.arguments.map(|column| (column, Some(&self.repeated[..])));
         for (column, repeated) in columns.chain(arguments) {
             if let Some(mut to) = group.next_column()? {
                 column.write(repeated, to.untyped())?;
@@ -368,10 +357,7 @@ impl<'a> Parquet<'a> {
     /// The directory of a row.
     fn directory(&mut self, time: i64, boot: &Boot) -> usize {
         // Several boots may have no id, and one path.
-        let key = boot
-            .id
-            .is_some()
-            .then_some((time.div_euclid(DAY), boot.index));
+        let key = boot.id.is_some().then_some((time.div_euclid(DAY), boot.index));
         if let Some(index) = key.and_then(|key| self.known.get(&key)) {
             return *index;
         }
@@ -379,11 +365,7 @@ impl<'a> Parquet<'a> {
         let known = self.directories.iter().position(|d| d.path == path);
         let index = known.unwrap_or_else(|| {
             let rows = Rows::default();
-            self.directories.push(Directory {
-                path,
-                rows,
-                parts: 0,
-            });
+            self.directories.push(Directory { path, rows, parts: 0 });
             self.directories.len() - 1
         });
         self.known.extend(key.map(|key| (key, index)));

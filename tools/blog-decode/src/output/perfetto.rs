@@ -180,11 +180,7 @@ struct Life {
 
 impl Life {
     fn new(entry: &Entry<'_>, task: &Task) -> Self {
-        let mut this = Self {
-            tgid: task.tgid,
-            ended: None,
-            components: Vec::new(),
-        };
+        let mut this = Self { tgid: task.tgid, ended: None, components: Vec::new() };
         this.has(entry, task);
         this
     }
@@ -314,30 +310,18 @@ pub struct Perfetto {
 impl Perfetto {
     /// Starts a trace that has spans of these kinds.
     pub fn new(pairs: Vec<Pair>) -> Self {
-        let kind = |pair: Pair| Kind {
-            name: pair.name(),
-            finder: Spans::new(pair),
-            found: Vec::new(),
-        };
-        Self {
-            spans: pairs.into_iter().map(kind).collect(),
-            ..Self::default()
-        }
+        let kind =
+            |pair: Pair| Kind { name: pair.name(), finder: Spans::new(pair), found: Vec::new() };
+        Self { spans: pairs.into_iter().map(kind).collect(), ..Self::default() }
     }
 
     /// Appends an entry.
     pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         let real = entry.boot.calibration.real(entry.clock);
         // Of several boots, it is the clock of the first.
-        let offset = self
-            .offset
-            .unwrap_or_else(|| real - entry.boot.calibration.boot(entry.clock));
+        let offset = self.offset.unwrap_or_else(|| real - entry.boot.calibration.boot(entry.clock));
         // Readers keep both times in 64 bits with a sign.
-        let fits = |ns: i128| {
-            u64::try_from(ns)
-                .ok()
-                .filter(|ns| i64::try_from(*ns).is_ok())
-        };
+        let fits = |ns: i128| u64::try_from(ns).ok().filter(|ns| i64::try_from(*ns).is_ok());
         let (Some(time), Some(wall)) = (fits(real - offset), fits(real)) else {
             self.left_out += 1;
             return;
@@ -378,11 +362,7 @@ impl Perfetto {
             let keep = |_: &Entry<'_>| {
                 *flows += 1;
                 fixed(event::FLOW, *flows, &mut body);
-                Slice {
-                    start: time,
-                    flow: *flows,
-                    what: what.clone(),
-                }
+                Slice { start: time, flow: *flows, what: what.clone() }
             };
             if let Some(span) = kind.finder.entry(entry, keep) {
                 let slice = span.line;
@@ -493,10 +473,7 @@ impl Perfetto {
         let (interned, of) = (&mut self.interned, self.sites.entry(key).or_default());
         let address = ptr::from_ref(site) as usize;
         if of.address != address {
-            *of = OfSite {
-                address,
-                ..OfSite::default()
-            };
+            *of = OfSite { address, ..OfSite::default() };
         }
         let category = match of.categories.iter().find(|known| known.0 == *component) {
             Some((_, id)) => *id,
@@ -574,9 +551,7 @@ impl Perfetto {
                 }
                 let name = String::from_utf8_lossy(&self.text).into_owned();
                 let key = Key::Cpu(entry.boot.index, name.clone());
-                self.describe(key, None, out, |_, d| {
-                    string(track::NAME, name.as_bytes(), d)
-                })
+                self.describe(key, None, out, |_, d| string(track::NAME, name.as_bytes(), d))
             }
         };
         let component = &entry.stream.component;

@@ -136,11 +136,7 @@ impl Columns {
     /// Reads names with commas between them.
     pub fn parse(names: &str) -> Result<Self, Error> {
         let column = |name: &str| Ok((name.to_owned(), what(name)?));
-        names
-            .split(',')
-            .map(column)
-            .collect::<Result<_, _>>()
-            .map(Self)
+        names.split(',').map(column).collect::<Result<_, _>>().map(Self)
     }
 
     /// Appends the header line.

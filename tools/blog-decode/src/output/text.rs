@@ -341,14 +341,12 @@ pub fn loss(cause: Cause, count: u64, out: &mut Vec<u8>) {
             put(out, format_args!("{count} {records} lost here ({cause})"));
         }
         Cause::Overwritten => put(out, format_args!("{count} older {records} overwritten")),
-        Cause::Missing => put(
-            out,
-            format_args!("{count} {records} missing here (not in the snapshot)"),
-        ),
-        Cause::Elsewhere => put(
-            out,
-            format_args!("{count} older {records} are in files before this one"),
-        ),
+        Cause::Missing => {
+            put(out, format_args!("{count} {records} missing here (not in the snapshot)"))
+        }
+        Cause::Elsewhere => {
+            put(out, format_args!("{count} older {records} are in files before this one"))
+        }
         Cause::Damaged => put(out, format_args!("{count} {records} damaged here")),
         Cause::LeftOut => put(out, format_args!("{count} {records} left out here")),
     }
@@ -423,14 +421,8 @@ mod tests {
     fn no_message_can_pass_for_a_line_or_move_the_cursor() {
         assert_eq!(escaped("plain \u{e9}\u{a0}"), "plain \u{e9}\u{a0}");
         assert_eq!(escaped("a\n[    1.0] err"), "a\n    [    1.0] err");
-        assert_eq!(
-            escaped("\x1b[2J\r\x7f\u{9b}1m"),
-            "\\x1b[2J\\x0d\\x7f\\x9b1m"
-        );
-        assert_eq!(
-            escaped("\u{202e}x\u{2066}\u{2028}"),
-            "\\u{202e}x\\u{2066}\\u{2028}"
-        );
+        assert_eq!(escaped("\x1b[2J\r\x7f\u{9b}1m"), "\\x1b[2J\\x0d\\x7f\\x9b1m");
+        assert_eq!(escaped("\u{202e}x\u{2066}\u{2028}"), "\\u{202e}x\\u{2066}\\u{2028}");
         let mut out = b"\x9b1m\xe2".to_vec();
         escape_from(&mut out, 0);
         assert_eq!(String::from_utf8(out).unwrap(), "\u{fffd}1m\u{fffd}");

@@ -88,11 +88,7 @@ impl Fields<'_> {
     }
 
     pub(super) fn clock(&mut self) -> Option<Clock> {
-        Some(Clock {
-            kind: self.u32()?,
-            pairs: self.u32()?,
-            hz: self.u64()?,
-        })
+        Some(Clock { kind: self.u32()?, pairs: self.u32()?, hz: self.u64()? })
     }
 
     /// The `n` pairs of clocks that are left, of whichever version.

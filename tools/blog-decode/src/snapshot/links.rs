@@ -31,10 +31,7 @@ impl Link {
 
     fn from_bytes(bytes: [u8; SIZE]) -> Self {
         let both = u128::from_le_bytes(bytes);
-        Self {
-            at: both as u64,
-            number: (both >> 64) as u64,
-        }
+        Self { at: both as u64, number: (both >> 64) as u64 }
     }
 }
 

@@ -313,9 +313,7 @@ impl Snapshot {
             return Err(Error::File("the file is empty".into()));
         }
         let is_ours = raw.starts_with(&wire::FILE_MAGIC);
-        let header = (n == FILE_HEADER)
-            .then(|| Fields(&raw).file_header())
-            .flatten();
+        let header = (n == FILE_HEADER).then(|| Fields(&raw).file_header()).flatten();
         let crc = crc32fast::hash(&raw[..FILE_HEADER - 4]);
         if let Some(h) = header.filter(|h| is_ours && h.crc == crc) {
             if h.endian == wire::ENDIAN.swap_bytes() {
@@ -324,10 +322,7 @@ impl Snapshot {
                 ));
             }
             if h.endian != wire::ENDIAN {
-                return Err(Error::File(format!(
-                    "byte order mark {:#010x} is unknown",
-                    h.endian
-                )));
+                return Err(Error::File(format!("byte order mark {:#010x} is unknown", h.endian)));
             }
             if !VERSIONS.contains(&h.version) {
                 return Err(Error::File(format!(
@@ -498,8 +493,7 @@ impl Snapshot {
     /// Name of a component.
     pub fn component_name(&self, id: u32) -> String {
         let name = self.components.get(&id);
-        name.and_then(|c| component_name(&c.name))
-            .unwrap_or_else(|| format!("component{id}"))
+        name.and_then(|c| component_name(&c.name)).unwrap_or_else(|| format!("component{id}"))
     }
 }
 
@@ -510,9 +504,7 @@ impl Namesakes {
     pub(crate) fn of(file: &Snapshot) -> Self {
         let mut ids = HashMap::<_, Vec<_>>::new();
         for component in file.components.values() {
-            ids.entry(text(&component.name))
-                .or_default()
-                .push(component.id);
+            ids.entry(text(&component.name)).or_default().push(component.id);
         }
         ids.values_mut().for_each(|ids| ids.sort_unstable());
         Self(ids)

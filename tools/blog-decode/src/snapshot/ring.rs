@@ -95,13 +95,7 @@ pub struct RingPages {
 impl RingPages {
     /// One of which nothing but the id is known.
     pub(crate) fn new(id: (u32, u32)) -> Self {
-        Self {
-            ring: None,
-            id,
-            epoch: 0,
-            before: None,
-            runs: Vec::new(),
-        }
+        Self { ring: None, id, epoch: 0, before: None, runs: Vec::new() }
     }
 
     /// How many pages there are.

@@ -125,11 +125,7 @@ impl Run {
 
     /// Starts before its first page.
     pub fn steps(&self) -> Steps {
-        Steps {
-            left: self.count,
-            at: self.next,
-            before: None,
-        }
+        Steps { left: self.count, at: self.next, before: None }
     }
 
     /// What it has from the first page on that is not to be skipped.
@@ -140,12 +136,7 @@ impl Run {
         let mut steps = self.steps();
         while let Some(page) = steps.next(self, file, None) {
             if !is_done(&page) {
-                return Some(Self {
-                    first: page,
-                    next: steps.at,
-                    count: steps.left + 1,
-                    ..*self
-                });
+                return Some(Self { first: page, next: steps.at, count: steps.left + 1, ..*self });
             }
         }
         None
@@ -190,16 +181,14 @@ impl Steps {
             }
             (Some(before), None) => {
                 let mut head = [0; HEAD];
-                self.find(run, file, &before, &mut head)
-                    .map(|(page, _)| page)
+                self.find(run, file, &before, &mut head).map(|(page, _)| page)
             }
             (Some(before), Some(bytes)) => {
                 // At most SECTION_MAX and a header.
                 bytes.resize((run.longest as usize).max(HEAD), 0);
                 let found = self.find(run, file, &before, bytes);
-                let end = found.map_or(0, |(page, n)| {
-                    n.min(SECTION_HEADER + IDS + page.len as usize)
-                });
+                let end =
+                    found.map_or(0, |(page, n)| n.min(SECTION_HEADER + IDS + page.len as usize));
                 bytes.truncate(end);
                 bytes.drain(..end.min(SECTION_HEADER + IDS));
                 found.map(|(page, _)| page)
@@ -235,10 +224,7 @@ impl Steps {
         let info = f.page_info()?;
         let in_section = header.len.checked_sub(IDS as u64)?;
         let page = PageRef::of(payload + IDS as u64, in_section, info)?;
-        self.at = Link {
-            at: payload + header.len.next_multiple_of(ALIGN),
-            number: next.number,
-        };
+        self.at = Link { at: payload + header.len.next_multiple_of(ALIGN), number: next.number };
         follows(before, &page).then_some((page, n))
     }
 

@@ -217,11 +217,7 @@ pub(super) struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     pub(super) fn new(file: &'a mut Snapshot) -> Self {
-        Self {
-            file,
-            sections: Sections::default(),
-            rings: HashMap::new(),
-        }
+        Self { file, sections: Sections::default(), rings: HashMap::new() }
     }
 
     /// Goes through the sections from `start` on. The answer is where another snapshot begins.

@@ -163,8 +163,7 @@ impl Split {
                 Some(self.known.len() as u64)
             }
             Some(Kind::Table) if self.known.insert((header.payload_crc, header.len)) => {
-                self.tables
-                    .extend(Table::decode(payload).map(|t| t.build_id));
+                self.tables.extend(Table::decode(payload).map(|t| t.build_id));
                 Some(self.known.len() as u64)
             }
             Some(Kind::End) => {
@@ -187,9 +186,7 @@ impl Split {
         self.kept_bytes -= old.map_or(0, |old| old.len());
         match self.kept_bytes {
             ..=KEPT_MAX => Ok(()),
-            _ => Err(Error::File(
-                "damaged: it tells of more rings than any kernel has".into(),
-            )),
+            _ => Err(Error::File("damaged: it tells of more rings than any kernel has".into())),
         }
     }
 }

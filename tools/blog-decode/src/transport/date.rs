@@ -25,13 +25,7 @@ impl Date {
     /// That of a time in seconds since 1970.
     pub fn of(seconds: i64) -> Self {
         let (year, month, day) = civil(seconds.div_euclid(DAY));
-        Self {
-            year: Some(year),
-            month,
-            day,
-            second: seconds.rem_euclid(DAY),
-            offset: Some(0),
-        }
+        Self { year: Some(year), month, day, second: seconds.rem_euclid(DAY), offset: Some(0) }
     }
 
     /// Seconds since 1970, in UTC if the zone is not named, and in the year that is nearest to that
@@ -97,11 +91,7 @@ pub fn dated(text: &[u8]) -> Option<(usize, Option<Date>, bool)> {
         };
         let end = end.trim_ascii_start();
         let has_day = form.contains(&b'd') || form.contains(&b'E');
-        Some((
-            text.len() - end.len(),
-            has_day.then_some(date),
-            bare.is_none(),
-        ))
+        Some((text.len() - end.len(), has_day.then_some(date), bare.is_none()))
     })
 }
 
@@ -129,9 +119,7 @@ fn by_form(form: &[u8], text: &[u8]) -> Option<Date> {
     }
     let month = match form.iter().position(|b| *b == b'N') {
         Some(at) => {
-            let found = MONTHS
-                .chunks(3)
-                .position(|name| name == &text[at..at + 3])?;
+            let found = MONTHS.chunks(3).position(|name| name == &text[at..at + 3])?;
             found as i64 + 1
         }
         None => of(b'm'),
@@ -159,11 +147,7 @@ fn zone<'a>(text: &'a [u8], date: &mut Date) -> &'a [u8] {
     };
     let number = |digits: &[u8]| {
         let is_number = digits.iter().all(u8::is_ascii_digit);
-        std::str::from_utf8(digits)
-            .ok()
-            .filter(|_| is_number)?
-            .parse::<i64>()
-            .ok()
+        std::str::from_utf8(digits).ok().filter(|_| is_number)?.parse::<i64>().ok()
     };
     let (minutes, rest) = match rest {
         [a, b, b':', c, d, rest @ ..] | [a, b, c, d, rest @ ..] => {

@@ -54,10 +54,7 @@ const DEPTH: usize = 16;
 
 impl Json {
     pub fn new(origin: Origin) -> Self {
-        Self {
-            origin,
-            ..Self::default()
-        }
+        Self { origin, ..Self::default() }
     }
 
     /// Takes a line, or the rest of one; where in it the object ends, if it does.
@@ -182,8 +179,7 @@ impl Json {
             (_, code) => code,
         };
         let c = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
-        self.value
-            .extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        self.value.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
     }
 
     fn end_of_value(&mut self) {
@@ -191,20 +187,13 @@ impl Json {
             return;
         }
         let value = std::mem::take(&mut self.value);
-        let number = std::str::from_utf8(&value)
-            .ok()
-            .and_then(|n| n.parse::<u64>().ok());
+        let number = std::str::from_utf8(&value).ok().and_then(|n| n.parse::<u64>().ok());
         if let Some(bytes) = &mut self.bytes {
             bytes.extend(number.and_then(|n| u8::try_from(n).ok()));
             return;
         }
         let object = &mut self.object;
-        let level = || {
-            LEVELS
-                .iter()
-                .position(|name| *name == value)
-                .map(|n| n as u8)
-        };
+        let level = || LEVELS.iter().position(|name| *name == value).map(|n| n as u8);
         let seconds = |us: u64| format!("{:5}.{:06}", us / 1_000_000, us % 1_000_000);
         match &self.key[..] {
             b"MESSAGE" | b"message" | b"msg" | b"log" => object.message = Some(value),
@@ -260,10 +249,6 @@ impl Json {
             text.extend_from_slice(b": ");
         }
         text.extend_from_slice(&message);
-        self.made.push(Line {
-            text,
-            at: 0,
-            origin: object.origin,
-        });
+        self.made.push(Line { text, at: 0, origin: object.origin });
     }
 }

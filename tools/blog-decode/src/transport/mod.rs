@@ -130,11 +130,7 @@ impl Lines {
 
     /// Takes the text of what is no object of a log.
     fn as_it_is(&mut self, json: Json) {
-        for text in json
-            .raw
-            .split(|b| *b == b'\n')
-            .filter(|text| !text.is_empty())
-        {
+        for text in json.raw.split(|b| *b == b'\n').filter(|text| !text.is_empty()) {
             self.piece(prefixed(text.to_vec()));
         }
     }
@@ -212,9 +208,7 @@ impl Cut {
         let end = text.iter().position(|b| *b == b';')?;
         let (head, mut body) = (&text[..end], &text[end + 1..]);
         let at = head.windows(PART.len()).position(|w| w == PART)?;
-        let (from, whole) = std::str::from_utf8(&head[at + PART.len()..])
-            .ok()?
-            .split_once('/')?;
+        let (from, whole) = std::str::from_utf8(&head[at + PART.len()..]).ok()?.split_once('/')?;
         let whole = whole.split(',').next()?.parse::<usize>().ok()?;
         let (from, mut text) = (from.parse::<usize>().ok()?, Vec::new());
         // Without the flags, in which only the first piece says that it begins a line.
@@ -232,12 +226,7 @@ impl Cut {
             body = &rest[end + 1..];
         }
         text.extend_from_slice(body);
-        (whole <= JOINED_MAX && from <= whole).then(|| Self {
-            id: id.to_vec(),
-            from,
-            whole,
-            text,
-        })
+        (whole <= JOINED_MAX && from <= whole).then(|| Self { id: id.to_vec(), from, whole, text })
     }
 }
 
@@ -287,10 +276,7 @@ fn without_escapes(raw: &[u8]) -> Vec<u8> {
         Parameters,
     }
     let marks: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
-    let raw = marks
-        .iter()
-        .find_map(|mark| raw.strip_prefix(*mark))
-        .unwrap_or(raw);
+    let raw = marks.iter().find_map(|mark| raw.strip_prefix(*mark)).unwrap_or(raw);
     // Consoles end lines by a line feed and a carriage return, too.
     let returns = raw.iter().take_while(|b| **b == b'\r').count();
     let raw = &raw[returns..];
@@ -351,8 +337,7 @@ mod tests {
 
     fn lines(text: &[u8]) -> Vec<String> {
         let mut lines = Lines::default();
-        text.split(|b| *b == b'\n')
-            .for_each(|line| lines.push(line));
+        text.split(|b| *b == b'\n').for_each(|line| lines.push(line));
         lines.end();
         let text = |line: Line| String::from_utf8_lossy(line.logged()).into_owned();
         lines.map(text).filter(|text| !text.is_empty()).collect()
@@ -404,9 +389,7 @@ mod tests {
             lines.end();
             (
                 lines.torn,
-                lines
-                    .map(|line| String::from_utf8(line.text).unwrap())
-                    .collect::<Vec<_>>(),
+                lines.map(|line| String::from_utf8(line.text).unwrap()).collect::<Vec<_>>(),
             )
         };
         let [a, b, c] = [piece(0, "abc"), piece(3, "d f"), piece(6, "ghi")];

@@ -147,6 +147,5 @@ pub fn begins_a_line(line: &[u8]) -> bool {
 }
 
 /// Names of levels, as `dmesg -x` and `dmesg --json` have them.
-pub const LEVELS: [&[u8]; 8] = [
-    b"emerg", b"alert", b"crit", b"err", b"warn", b"notice", b"info", b"debug",
-];
+pub const LEVELS: [&[u8]; 8] =
+    [b"emerg", b"alert", b"crit", b"err", b"warn", b"notice", b"info", b"debug"];

@@ -36,10 +36,7 @@ pub fn root(memory: &impl Memory, info: &VmcoreInfo) -> Result<u64, Error> {
     let none = |text: &str| why("has no BLog", text.into());
     let unknown = |text: String| why("has no BLog that can be found", text);
     if info.symbol(kallsyms::NAMES).is_none() {
-        let text = format!(
-            "also SYMBOL({}), without which no module is found",
-            kallsyms::NAMES
-        );
+        let text = format!("also SYMBOL({}), without which no module is found", kallsyms::NAMES);
         return Err(none(&text));
     }
     let list = kallsyms::address(memory, info, ANCHORED).map_err(unknown)?;

@@ -23,12 +23,9 @@ pub(super) fn pairs(memory: &impl Memory, root: &Root, problems: &mut Problems) 
         // Nobody has noted when it stopped; but its timer has counted on.
         match word(memory, root.jiffies) {
             Ok(now) => pairs.extend(later(root, tick.pair, now.wrapping_sub(tick.jiffies))),
-            Err(_) => problems.note(
-                false,
-                "clock",
-                "when the machine stopped isn't known",
-                String::new,
-            ),
+            Err(_) => {
+                problems.note(false, "clock", "when the machine stopped isn't known", String::new)
+            }
         }
     }
     pairs.sort_by_key(|p| p.clock);
@@ -86,10 +83,7 @@ mod tests {
     }
 
     fn tick(seconds: u64, jiffies: u64) -> Tick {
-        Tick {
-            pair: pair(seconds),
-            jiffies,
-        }
+        Tick { pair: pair(seconds), jiffies }
     }
 
     fn root(ticks: &[Tick]) -> Box<Root> {
@@ -132,9 +126,7 @@ mod tests {
         assert_eq!(seconds(&root, 1250), [1, 6]);
         // Jiffies that went back are damage.
         assert_eq!(seconds(&root, 0), [1, 6]);
-        let last = *pairs(&Always(1500), &root, &mut Problems::default())
-            .last()
-            .unwrap();
+        let last = *pairs(&Always(1500), &root, &mut Problems::default()).last().unwrap();
         assert_eq!((last.mono, last.local), (7_000_000_000, 4_000_000_000));
     }
 }

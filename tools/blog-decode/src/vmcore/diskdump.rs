@@ -107,11 +107,7 @@ impl Header {
         let frames = u64_at(sub, frames)?..u64_at(sub, frames + 8)?;
         let part = match u32_at(sub, SPLIT)? {
             0 => None,
-            _ => Some(Part {
-                dump: start.get(MACHINE)?.to_vec(),
-                frames: frames.clone(),
-                of,
-            }),
+            _ => Some(Part { dump: start.get(MACHINE)?.to_vec(), frames: frames.clone(), of }),
         };
         Some(Self {
             block,

@@ -83,8 +83,7 @@ fn programs(file: &File, header: &[u8], size: u64) -> Option<Vec<[u8; PROGRAM as
         true => vec![[0; PROGRAM as usize]; count as usize],
         false => return None,
     };
-    file.read_exact_at(programs.as_flattened_mut(), start)
-        .ok()?;
+    file.read_exact_at(programs.as_flattened_mut(), start).ok()?;
     Some(programs)
 }
 
@@ -190,8 +189,7 @@ mod tests {
             file.write_all_at(bytes, field).unwrap();
         }
         is_cut(&file);
-        file.write_all_at(&u32::MAX.to_le_bytes(), at + SECTION_INFO)
-            .unwrap();
+        file.write_all_at(&u32::MAX.to_le_bytes(), at + SECTION_INFO).unwrap();
         assert!(check(&file).is_err());
     }
 }

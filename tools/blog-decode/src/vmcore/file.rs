@@ -134,36 +134,27 @@ fn open_one(path: &Path) -> Result<Opened, Error> {
         file = to;
     }
     let mut bytes = Vec::new();
-    (&file)
-        .take(diskdump::START as u64)
-        .read_to_end(&mut bytes)?;
+    (&file).take(diskdump::START as u64).read_to_end(&mut bytes)?;
     if bytes.is_empty() {
         return Err(Error::File(problem.unwrap_or("the file is empty".into())));
     }
     if bytes.starts_with(&FILE_MAGIC) {
-        return Err(Error::File(
-            "this is a snapshot: give it without --vmcore".into(),
-        ));
+        return Err(Error::File("this is a snapshot: give it without --vmcore".into()));
     }
-    file.rewind()
-        .map_err(|e| Error::File(format!("not a file that can be read anywhere: {e}")))?;
+    file.rewind().map_err(|e| Error::File(format!("not a file that can be read anywhere: {e}")))?;
     if bytes.starts_with(flat::SIGNATURE) {
         let (ordered, cut) = flat::rearrange(file)?;
         problem = problem.or(cut);
         file = ordered;
         bytes.clear();
-        (&file)
-            .take(diskdump::START as u64)
-            .read_to_end(&mut bytes)?;
+        (&file).take(diskdump::START as u64).read_to_end(&mut bytes)?;
     }
     let cut = elf::check(&file)?;
     let zeros = cut.as_ref().map_or(0..0, |cut| cut.zeros.clone());
     let header = Header::of(&bytes);
     let size = file.metadata()?.len();
     // What was cut when it was packed or flattened may be cut in itself, which says no more.
-    problem = problem
-        .or(cut.map(|cut| cut.why))
-        .or_else(|| header.as_ref()?.cut(&file, size));
+    problem = problem.or(cut.map(|cut| cut.why)).or_else(|| header.as_ref()?.cut(&file, size));
     if header.is_none() && !bytes.starts_with(b"\x7fELF") {
         problem = problem.or(kind::of(&bytes).map(|what| format!("this is {what}")));
     }
@@ -187,11 +178,7 @@ pub fn open(paths: &[PathBuf]) -> Result<Vmcore, Error> {
             _ => e.at(path.display().to_string()),
         };
         let opened = open_one(path).map_err(named)?;
-        problems.extend(
-            opened
-                .problem
-                .map(|why| named(Error::File(why)).to_string()),
-        );
+        problems.extend(opened.problem.map(|why| named(Error::File(why)).to_string()));
         if !opened.zeros.is_empty() {
             zeros = opened.zeros;
         }
@@ -208,14 +195,7 @@ pub fn open(paths: &[PathBuf]) -> Result<Vmcore, Error> {
                 None => e,
             })
         },
-        |(memory, root, crashed)| {
-            Ok(Vmcore {
-                memory,
-                root,
-                crashed,
-                problem: problem.clone(),
-            })
-        },
+        |(memory, root, crashed)| Ok(Vmcore { memory, root, crashed, problem: problem.clone() }),
     )
 }
 
@@ -236,12 +216,7 @@ fn inside(files: Vec<File>, page: Option<u64>, zeros: Range<u64>) -> Result<Insi
             .map_err(|e| Error::File(format!("pages of {bytes} bytes: {e}")))?;
     }
     let info = VmcoreInfo::parse(&info);
-    let pages = Pages {
-        dump,
-        at: Cell::new(u64::MAX),
-        page: RefCell::new([0; PAGE]),
-        zeros,
-    };
+    let pages = Pages { dump, at: Cell::new(u64::MAX), page: RefCell::new([0; PAGE]), zeros };
     let memory = Paging::new(pages, &info)?;
     let root = anchor::root(&memory, &info)?;
     let crashed = crashed::find(&memory, &info);

@@ -129,14 +129,7 @@ mod tests {
 
     #[test]
     fn places_that_make_no_sense_are_damage() {
-        for (offset, size) in [
-            (-2, 4),
-            (i64::MAX, 4),
-            (0, -1),
-            (0, 0),
-            (-1, 4),
-            (0, i64::MAX),
-        ] {
+        for (offset, size) in [(-2, 4), (i64::MAX, 4), (0, -1), (0, 0), (-1, 4), (0, i64::MAX)] {
             let mut file = flattened(&[(0, b"abcd")], false);
             file.extend(offset.to_be_bytes());
             file.extend(size.to_be_bytes());

@@ -41,13 +41,7 @@ struct Bytes<'a, M> {
 
 impl<'a, M: Memory> Bytes<'a, M> {
     fn new(memory: &'a M, at: u64, left: u64) -> Self {
-        Self {
-            memory,
-            at,
-            left,
-            start: 1,
-            page: [0; PAGE],
-        }
+        Self { memory, at, left, start: 1, page: [0; PAGE] }
     }
 
     fn skip(&mut self, len: u64) -> Result<(), Fault> {
@@ -173,9 +167,7 @@ mod tests {
     impl Memory for Ram {
         fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), Fault> {
             let from = addr.wrapping_sub(BASE & !(PAGE as u64 - 1)) as usize;
-            let bytes = from
-                .checked_add(buf.len())
-                .and_then(|to| self.0.get(from..to));
+            let bytes = from.checked_add(buf.len()).and_then(|to| self.0.get(from..to));
             buf.copy_from_slice(bytes.ok_or(Fault::Missing)?);
             Ok(())
         }
@@ -206,24 +198,13 @@ mod tests {
             b'!' + (n >> 33) as u8 % 90
         };
         let names = (1..500).map(|len| (0..len + 1).map(|_| char::from(next())).collect());
-        let like = [
-            "Dlist",
-            "dlist_",
-            "Dlist_head",
-            "T_list",
-            "tlis",
-            "Bpanic_list",
-        ];
+        let like = ["Dlist", "dlist_", "Dlist_head", "T_list", "tlis", "Bpanic_list"];
         let names = names.chain(like.map(String::from));
-        names
-            .zip((0..).map(|n| BASE - 0x123_4567 + 0x1_0008 * n))
-            .collect()
+        names.zip((0..).map(|n| BASE - 0x123_4567 + 0x1_0008 * n)).collect()
     }
 
     fn borrowed(all: &[(String, u64)]) -> Vec<(&str, u64)> {
-        all.iter()
-            .map(|(name, addr)| (name.as_str(), *addr))
-            .collect()
+        all.iter().map(|(name, addr)| (name.as_str(), *addr)).collect()
     }
 
     #[test]
@@ -242,11 +223,7 @@ mod tests {
         let mut long = 0;
         for _ in &all {
             let len = bytes.next().expect("a length");
-            let more = if len < 0x80 {
-                0
-            } else {
-                bytes.next().expect("its rest")
-            };
+            let more = if len < 0x80 { 0 } else { bytes.next().expect("its rest") };
             long += u32::from(more != 0);
             let rest = u64::from(len & 0x7f) + u64::from(more) * 0x80;
             bytes.skip(rest).expect("a name");
@@ -283,10 +260,7 @@ mod tests {
         for pages in 0..whole.len() / PAGE {
             ram.0.truncate(pages * PAGE);
             let why = find(&ram).expect_err("it isn't there");
-            assert!(
-                why.contains("its kallsyms_") && why.contains(" at 0x"),
-                "{why}"
-            );
+            assert!(why.contains("its kallsyms_") && why.contains(" at 0x"), "{why}");
             ram.0.clone_from(&whole);
         }
         assert_eq!(find(&ram), Ok(Some(*addr)));
@@ -329,11 +303,7 @@ mod tests {
     #[test]
     fn what_has_no_end_is_given_up() {
         let (_, rows) = made(&[("Dlist", BASE)], "");
-        for (byte, table) in [
-            (0, None),
-            (1, Some("token_table")),
-            (0xff, Some("token_table")),
-        ] {
+        for (byte, table) in [(0, None), (1, Some("token_table")), (0xff, Some("token_table"))] {
             let found = address(&All(byte), &rows, "list");
             match table {
                 None => assert_eq!(found, Ok(None)),

@@ -175,8 +175,7 @@ impl<'a, W: Write> Job<'a, W> {
                 name: name_of(&[0; NAME_MAX], id),
                 cleared: 0,
             };
-            self.problems
-                .grave(&text(&section.name), "its name is not known", String::new);
+            self.problems.grave(&text(&section.name), "its name is not known", String::new);
             self.out.component(&section)?;
             self.component(id, &section.name)?;
         }
@@ -190,11 +189,7 @@ impl<'a, W: Write> Job<'a, W> {
             let all = bytes.get(region.facts_at(n), region.facts.into())?;
             let (head, sections) = all.split_at_checked(Facts::SIZE)?;
             let mut f = Fields::new(head);
-            let facts = Facts {
-                generation: f.u64(),
-                len: f.u32(),
-                crc: f.u32(),
-            };
+            let facts = Facts { generation: f.u64(), len: f.u32(), crc: f.u32() };
             let sections = sections.get(..facts.len as usize)?;
             let mut crc = crc32fast::Hasher::new();
             crc.update(head.get(..Facts::SUMMED)?);
@@ -271,9 +266,8 @@ impl<'a, W: Write> Job<'a, W> {
                     place.insert(ring);
                 }
                 Entry::Occupied(_) => {
-                    problems.grave(place, "two rings have the same number", || {
-                        format!("ring {id}")
-                    });
+                    problems
+                        .grave(place, "two rings have the same number", || format!("ring {id}"));
                 }
             }
         }
@@ -313,9 +307,7 @@ impl<'a, W: Write> Job<'a, W> {
             return 0;
         }
         let chunks = (0..self.region.page_size / size).map(|n| frame.at + u64::from(n * size));
-        chunks
-            .map(|at| take_page(&self.bytes, rings, at, size, place, &mut self.problems))
-            .sum()
+        chunks.map(|at| take_page(&self.bytes, rings, at, size, place, &mut self.problems)).sum()
     }
 }
 

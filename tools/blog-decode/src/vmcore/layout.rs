@@ -80,9 +80,7 @@ pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, Error> {
 /// Fields of a structure of `size` bytes: offset and size of each, all within it.
 fn fits(size: u32, fields: &[(u32, u32)]) -> bool {
     (1..=MAX_STRUCT).contains(&size)
-        && fields
-            .iter()
-            .all(|(at, len)| at.checked_add(*len).is_some_and(|end| end <= size))
+        && fields.iter().all(|(at, len)| at.checked_add(*len).is_some_and(|end| end <= size))
 }
 
 /// Whether rings can be read by this.
@@ -125,10 +123,7 @@ pub(super) fn tls_fits(l: &TlsLayout) -> bool {
 pub(super) fn task_fits(l: &TaskLayout) -> bool {
     let fields = task_fields(l);
     let (needed, others) = fields.split_at(3);
-    fits(l.size, needed)
-        && others
-            .iter()
-            .all(|f| f.0 == NO_FIELD || fits(l.size, &[*f]))
+    fits(l.size, needed) && others.iter().all(|f| f.0 == NO_FIELD || fits(l.size, &[*f]))
 }
 
 /// Where the fields are that are read, and their size; the first three are always there, and the last
@@ -296,18 +291,12 @@ fn pair(f: &mut Fields<'_>, version: u32) -> ClockPair {
 }
 
 fn tick(f: &mut Fields<'_>, version: u32) -> Tick {
-    Tick {
-        pair: pair(f, version),
-        jiffies: f.u64(),
-    }
+    Tick { pair: pair(f, version), jiffies: f.u64() }
 }
 
 /// The ticks of version 3, but for [`breaks`]: when BLog started, and the last one of each second.
 fn seconds(f: &mut Fields<'_>) -> Vec<Tick> {
-    let start = Tick {
-        pair: pair(f, 3),
-        jiffies: 0,
-    };
+    let start = Tick { pair: pair(f, 3), jiffies: 0 };
     let (taken, [even, odd]) = (f.u64(), [tick(f, 3), tick(f, 3)]);
     let last = match taken {
         0 => None,
@@ -348,11 +337,7 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
             host: f.bytes(),
             boot_id: f.bytes(),
         },
-        clock: Clock {
-            kind: f.u32(),
-            pairs: f.u32(),
-            hz: f.u64(),
-        },
+        clock: Clock { kind: f.u32(), pairs: f.u32(), hz: f.u64() },
         clock_base: if version > 3 { f.u64() } else { 0 },
         ticks_len: if version > 3 { f.u32() } else { 0 },
         reserved3: if version > 3 { f.u32() } else { 0 },
@@ -378,18 +363,8 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
             comm: f.bytes(),
         },
         ring: ring(f),
-        slot: SlotLayout {
-            size: f.u32(),
-            page: f.u32(),
-            shape: f.u32(),
-            reserved: f.u32(),
-        },
-        tls: TlsLayout {
-            size: f.u32(),
-            first: f.u32(),
-            task: f.u32(),
-            reserved: f.u32(),
-        },
+        slot: SlotLayout { size: f.u32(), page: f.u32(), shape: f.u32(), reserved: f.u32() },
+        tls: TlsLayout { size: f.u32(), first: f.u32(), task: f.u32(), reserved: f.u32() },
         task: TaskLayout {
             size: f.u32(),
             pid: f.u32(),
@@ -432,12 +407,7 @@ fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
         side_tables: f.u64(),
         side_tables_len: f.u32(),
         side_table_size: f.u32(),
-        locks: LockLayout {
-            mutex: f.u32(),
-            semaphore: f.u32(),
-            rwsem: f.u32(),
-            reserved: f.u32(),
-        },
+        locks: LockLayout { mutex: f.u32(), semaphore: f.u32(), rwsem: f.u32(), reserved: f.u32() },
     });
     if version <= 3 {
         for (to, tick) in root.ticks.iter_mut().zip(&ticks) {
@@ -515,15 +485,9 @@ mod tests {
     fn roots_of_before_are_read() {
         let root = old(5, 4);
         let ticks: Vec<_> = root.ticks().map(|t| (t.pair.clock, t.jiffies)).collect();
-        assert_eq!(
-            ticks,
-            [(1, 0), (5, 1250), (100, 7), (101, 7), (102, 7), (103, 7)]
-        );
+        assert_eq!(ticks, [(1, 0), (5, 1250), (100, 7), (101, 7), (102, 7), (103, 7)]);
         let pair = root.crash.pair;
-        assert_eq!(
-            (pair.clock, pair.mono, pair.boot, pair.real, pair.local),
-            (999, 12, 22, 32, 0)
-        );
+        assert_eq!((pair.clock, pair.mono, pair.boot, pair.real, pair.local), (999, 12, 22, 32, 0));
         assert_eq!((root.crash.task, root.init_task), (0xaaaa, 0x5678));
         assert_eq!((root.jiffies, root.jiffies_hz), (0x1234, 250));
         assert_eq!((root.task_notes, root.task_notes_len), (0x9abc, 9));

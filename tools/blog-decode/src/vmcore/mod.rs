@@ -255,8 +255,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
                 part.push(n);
             }
         };
-        self.walks
-            .each(self.memory, table, 8, place, problems, each);
+        self.walks.each(self.memory, table, 8, place, problems, each);
         for (first, part) in &counts {
             self.out.counts(*first, part)?;
         }

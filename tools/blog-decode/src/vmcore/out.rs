@@ -66,12 +66,7 @@ impl<W: Write> Out<W> {
         Ok(Self {
             to,
             payload: Bytes::default(),
-            end: End {
-                sections: 0,
-                rings: 0,
-                pages: 0,
-                reserved: 0,
-            },
+            end: End { sections: 0, rings: 0, pages: 0, reserved: 0 },
         })
     }
 
@@ -113,13 +108,9 @@ impl<W: Write> Out<W> {
     }
 
     pub(super) fn clock(&mut self, clock: &Clock, pairs: &[ClockPair]) -> io::Result<()> {
-        self.payload
-            .u32(clock.kind)
-            .u32(pairs.len() as u32)
-            .u64(clock.hz);
+        self.payload.u32(clock.kind).u32(pairs.len() as u32).u64(clock.hz);
         for p in pairs {
-            self.payload
-                .u64s(&[p.clock, p.mono, p.boot, p.real, p.local]);
+            self.payload.u64s(&[p.clock, p.mono, p.boot, p.real, p.local]);
         }
         self.section(Kind::Clock)
     }
@@ -164,12 +155,7 @@ impl<W: Write> Out<W> {
 
     pub(super) fn waits(&mut self, waits: &[Wait]) -> io::Result<()> {
         for w in waits {
-            self.payload
-                .u64s(&[w.lock])
-                .i32(w.pid)
-                .i32(w.holder)
-                .u32(w.kind)
-                .u32(w.flags);
+            self.payload.u64s(&[w.lock]).i32(w.pid).i32(w.holder).u32(w.kind).u32(w.flags);
         }
         self.section(Kind::Waits)
     }
@@ -226,17 +212,8 @@ impl<W: Write> Out<W> {
 
     /// Ends the file.
     pub(super) fn end(mut self) -> io::Result<()> {
-        let End {
-            sections,
-            rings,
-            pages,
-            reserved,
-        } = self.end;
-        self.payload
-            .u32(sections)
-            .u32(rings)
-            .u32(pages)
-            .u32(reserved);
+        let End { sections, rings, pages, reserved } = self.end;
+        self.payload.u32(sections).u32(rings).u32(pages).u32(reserved);
         self.section(Kind::End)?;
         self.to.flush()
     }

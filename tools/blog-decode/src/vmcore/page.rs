@@ -51,11 +51,7 @@ fn finish(page: &mut Vec<u8>, info: &PageInfo, version: Version) -> bool {
     let (end, records) = whole(page, limit, info.records(), version);
     let commit = end as u64 | u64::from(records) << 32;
     page.truncate(end);
-    let at_rest = PageInfo {
-        seq: info.seq & SEQ_MASK,
-        commit,
-        ..*info
-    };
+    let at_rest = PageInfo { seq: info.seq & SEQ_MASK, commit, ..*info };
     if let Some(to) = page.first_chunk_mut() {
         *to = at_rest.bytes();
     }
@@ -131,10 +127,7 @@ mod tests {
         let (whole, info) = page(&[(3, 5), (4, 10), (5, 0)]);
         for end in [0, 47, 52, 60, 250, 256, 300, u32::MAX] {
             let mut bytes = whole.clone();
-            let bad = PageInfo {
-                commit: (info.commit >> 32 << 32) | u64::from(end),
-                ..info
-            };
+            let bad = PageInfo { commit: (info.commit >> 32 << 32) | u64::from(end), ..info };
             assert!(finish(&mut bytes, &bad, Version::Two), "{end}");
             assert!(bytes.len() <= info.end() as usize, "{end}");
             let at_most = if (48..87).contains(&end) { end } else { 87 };

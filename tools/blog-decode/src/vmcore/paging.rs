@@ -80,9 +80,7 @@ pub struct Paging<P> {
 impl<P: Physical> Paging<P> {
     /// Takes what VMCOREINFO says.
     pub fn new(physical: P, info: &VmcoreInfo) -> Result<Self, Error> {
-        let top = info
-            .symbol("swapper_pg_dir")
-            .or_else(|| info.symbol("init_top_pgt"));
+        let top = info.symbol("swapper_pg_dir").or_else(|| info.symbol("init_top_pgt"));
         let x86 = info.number("phys_base");
         let arm64 = info.number("kimage_voffset");
         let made = match (top, x86, arm64) {
@@ -114,9 +112,7 @@ impl<P: Physical> Paging<P> {
             top_bits: 9,
             sign_bit: if levels == 5 { 56 } else { 47 },
             tag: 0,
-            entries: Entries::X86 {
-                encryption: info.number("sme_mask").unwrap_or(0) as u64,
-            },
+            entries: Entries::X86 { encryption: info.number("sme_mask").unwrap_or(0) as u64 },
             seen: RefCell::new(HashMap::new()),
         }
     }
@@ -193,19 +189,12 @@ impl<P: Physical> Paging<P> {
         let mut table = self.top;
         for level in (0..self.levels).rev() {
             let shift = self.page_bits + index_bits * level;
-            let bits = if level + 1 == self.levels {
-                self.top_bits
-            } else {
-                index_bits
-            };
+            let bits = if level + 1 == self.levels { self.top_bits } else { index_bits };
             let index = addr >> shift & ((1 << bits) - 1);
             let mut raw = [0; 8];
-            self.physical
-                .read(table.wrapping_add(index * 8), &mut raw)?;
-            let (to, ends) = self
-                .entries
-                .leads(u64::from_le_bytes(raw), level)
-                .ok_or(Fault::Unmapped)?;
+            self.physical.read(table.wrapping_add(index * 8), &mut raw)?;
+            let (to, ends) =
+                self.entries.leads(u64::from_le_bytes(raw), level).ok_or(Fault::Unmapped)?;
             if ends {
                 let within = (1 << shift) - 1;
                 return Ok((to & !within) | (addr & within & !(PAGE - 1)));
@@ -239,9 +228,7 @@ mod tests {
     impl Physical for Ram {
         fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), Fault> {
             let from = usize::try_from(addr).map_err(|_| Fault::Missing)?;
-            let bytes = from
-                .checked_add(buf.len())
-                .and_then(|to| self.0.get(from..to));
+            let bytes = from.checked_add(buf.len()).and_then(|to| self.0.get(from..to));
             buf.copy_from_slice(bytes.ok_or(Fault::Missing)?);
             Ok(())
         }
@@ -288,10 +275,7 @@ mod tests {
             let mut buf = [0; 8];
             memory.read(addr + PAGE - 4, &mut buf).expect("mapped");
             assert_eq!(buf, [9, 9, 9, 9, 7, 7, 7, 7]);
-            assert_eq!(
-                memory.read(addr + 2 * PAGE - 4, &mut buf),
-                Err(Fault::Unmapped)
-            );
+            assert_eq!(memory.read(addr + 2 * PAGE - 4, &mut buf), Err(Fault::Unmapped));
         }
     }
 
@@ -302,12 +286,7 @@ mod tests {
             let mut ram = ram(4, addr);
             let (table, shift) = ((4 - u64::from(level)) * PAGE, 12 + 9 * level);
             // A large page at 0; bit 12 of its entry is no address.
-            entry(
-                &mut ram,
-                table,
-                (addr >> shift) & 511,
-                PRESENT | 1 << 7 | 1 << 12,
-            );
+            entry(&mut ram, table, (addr >> shift) & 511, PRESENT | 1 << 7 | 1 << 12);
             let memory = Paging::new(ram, &info(4)).expect("rows");
             let mut buf = [0; 2];
             memory.read(addr + 11 * PAGE + 5, &mut buf).expect("mapped");
@@ -338,9 +317,7 @@ mod tests {
     /// the one above a block after it.
     fn arm64(page_bits: u32, t1sz: u32, most: u32, addr: u64) -> (Ram, VmcoreInfo) {
         let (page, index_bits) = (1 << page_bits, page_bits - 3);
-        let mut ram = Ram((0..16 << page_bits)
-            .map(|n| (n >> page_bits) as u8)
-            .collect());
+        let mut ram = Ram((0..16 << page_bits).map(|n| (n >> page_bits) as u8).collect());
         let levels = (64 - t1sz - page_bits).div_ceil(index_bits);
         for n in 0..levels {
             let table = (1 + u64::from(n)) * page;
@@ -352,11 +329,7 @@ mod tests {
                 _ => index_bits,
             };
             let index = addr >> shift & ((1 << bits) - 1);
-            let to = if n + 1 == levels {
-                9 * page
-            } else {
-                table + page
-            };
+            let to = if n + 1 == levels { 9 * page } else { table + page };
             entry(&mut ram, table, index, to | 3);
             if n + 2 == levels {
                 entry(&mut ram, table, index + 1, 1);
@@ -418,10 +391,7 @@ mod tests {
                 "PAGESIZE={page}\nSYMBOL(swapper_pg_dir)=ffffa00080001000\nNUMBER(VA_BITS)={most}\n\
                  NUMBER(kimage_voffset)=0xffff\nNUMBER(TCR_EL1_T1SZ)={t1sz}\n"
             ));
-            assert!(
-                Paging::new(Ram(Vec::new()), &info).is_err(),
-                "{page} {most} {t1sz}"
-            );
+            assert!(Paging::new(Ram(Vec::new()), &info).is_err(), "{page} {most} {t1sz}");
         }
     }
 }

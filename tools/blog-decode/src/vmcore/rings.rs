@@ -90,39 +90,30 @@ pub(super) fn find(
         },
     );
     let (mut seen, mut leaving) = (HashSet::new(), 0);
-    walks.each(
-        memory,
-        &layout.slots,
-        root.slot.size,
-        place,
-        problems,
-        |_, _, slot, problems| {
-            let page = u64_at(slot, root.slot.page as usize).unwrap_or(0);
-            let shape = u32_at(slot, root.slot.shape as usize).unwrap_or(0);
-            // While its shape changes, it is in no ring.
-            if page == 0 || shape & 1 != 0 {
-                return;
-            }
-            if page % u64::from(layout.page_size) != 0 || !seen.insert(page) {
-                problems.grave(place, "the place of a page is damaged", || {
-                    format!("{page:#x}")
-                });
-                return;
-            }
-            let (parts, size) = match shape & 2 {
-                0 => (1, layout.page_size),
-                _ => (layout.chunks, layout.chunk_size),
-            };
-            // One of them is counted already.
-            if !walks.more(parts.saturating_sub(1), place, problems) {
-                return;
-            }
-            for part in 0..parts {
-                let addr = page.wrapping_add(u64::from(part * size));
-                leaving += take_page(memory, &mut rings, addr, size, place, problems);
-            }
-        },
-    );
+    walks.each(memory, &layout.slots, root.slot.size, place, problems, |_, _, slot, problems| {
+        let page = u64_at(slot, root.slot.page as usize).unwrap_or(0);
+        let shape = u32_at(slot, root.slot.shape as usize).unwrap_or(0);
+        // While its shape changes, it is in no ring.
+        if page == 0 || shape & 1 != 0 {
+            return;
+        }
+        if page % u64::from(layout.page_size) != 0 || !seen.insert(page) {
+            problems.grave(place, "the place of a page is damaged", || format!("{page:#x}"));
+            return;
+        }
+        let (parts, size) = match shape & 2 {
+            0 => (1, layout.page_size),
+            _ => (layout.chunks, layout.chunk_size),
+        };
+        // One of them is counted already.
+        if !walks.more(parts.saturating_sub(1), place, problems) {
+            return;
+        }
+        for part in 0..parts {
+            let addr = page.wrapping_add(u64::from(part * size));
+            leaving += take_page(memory, &mut rings, addr, size, place, problems);
+        }
+    });
     if leaving > root.system.cpus {
         problems.grave(place, "too many pages are of no ring", String::new);
     }
@@ -155,9 +146,7 @@ pub(super) fn candidate(
         return None;
     }
     if word(l.version) & 1 != 0 {
-        problems.note(false, place, "a ring was just changing hands", || {
-            format!("ring {id}")
-        });
+        problems.note(false, place, "a ring was just changing hands", || format!("ring {id}"));
     }
     Some(Candidate {
         found: FoundRing {

@@ -28,9 +28,7 @@ pub(super) struct Walks {
 
 impl Walks {
     pub(super) fn new() -> Self {
-        Self {
-            left: Cell::new(MAX_THINGS),
-        }
+        Self { left: Cell::new(MAX_THINGS) }
     }
 
     /// Whether so many more things may be looked at.

@@ -56,10 +56,7 @@ impl Tasks {
         problems: &mut Problems,
     ) -> Self {
         let crash = &root.crash;
-        let noted = (crash.noted == 1).then_some(Crashed {
-            cpu: crash.cpu,
-            task: crash.task,
-        });
+        let noted = (crash.noted == 1).then_some(Crashed { cpu: crash.cpu, task: crash.task });
         let mut this = Self {
             crashed: noted.or(crashed),
             notes: notes(memory, root, problems),
@@ -70,14 +67,9 @@ impl Tasks {
             return this;
         }
         let size = root.tls.size;
-        walks.each(
-            memory,
-            &root.tables,
-            size,
-            PLACE,
-            problems,
-            |_, addr, table, problems| this.table(memory, root, walks, (addr, table), problems),
-        );
+        walks.each(memory, &root.tables, size, PLACE, problems, |_, addr, table, problems| {
+            this.table(memory, root, walks, (addr, table), problems)
+        });
         this.add_crashed(memory, root, problems);
         let with_rings: Vec<u64> = this.found.iter().copied().collect();
         for at in with_rings {
@@ -126,13 +118,7 @@ impl Tasks {
         }
         let (lock, kind) = (blocker & !3, LockKind::from_u32((blocker & 3) as u32 + 1)?);
         let (pid, ..) = name(&self.raw(memory, root, at).ok()?.0, root)?;
-        let mut wait = Wait {
-            lock,
-            pid,
-            holder: 0,
-            kind: kind as u32,
-            flags: 0,
-        };
+        let mut wait = Wait { lock, pid, holder: 0, kind: kind as u32, flags: 0 };
         let owner = match kind {
             LockKind::Mutex => locks.mutex,
             LockKind::Semaphore => locks.semaphore,
@@ -249,12 +235,9 @@ impl Tasks {
         let has = |offset: u32| (offset != NO_FIELD).then_some(offset as usize);
         // The task says so itself, but for the moment in which it gets or loses its table.
         if has(l.blog_tls).is_some_and(|o| u64_at(&raw, o) != Some(addr)) {
-            problems.note(
-                false,
-                PLACE,
-                "a task was just getting or losing its rings",
-                || format!("{at:#x}"),
-            );
+            problems.note(false, PLACE, "a task was just getting or losing its rings", || {
+                format!("{at:#x}")
+            });
             return;
         }
         let Some(task) = self.made(root, at, &raw, lacks.is_none()) else {
@@ -316,13 +299,7 @@ impl Tasks {
         let Some(note) = self.notes.get(&at).filter(|_| lacks.is_some()) else {
             return Ok((raw, lacks));
         };
-        let noted = [
-            note.state,
-            note.exit_state,
-            note.flags,
-            note.on_cpu,
-            note.cpu,
-        ];
+        let noted = [note.state, note.exit_state, note.flags, note.on_cpu, note.cpu];
         for ((offset, len), value) in fields[3..8].iter().zip(noted) {
             if *offset != NO_FIELD {
                 raw[*offset as usize..][..*len as usize]

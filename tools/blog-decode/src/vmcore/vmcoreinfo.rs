@@ -42,10 +42,7 @@ impl VmcoreInfo {
         // Most are signed, some are printed unsigned.
         match value.strip_prefix("0x") {
             Some(hex) => u64::from_str_radix(hex, 16).ok().map(|n| n as i64),
-            None => value
-                .parse()
-                .ok()
-                .or_else(|| value.parse::<u64>().ok().map(|n| n as i64)),
+            None => value.parse().ok().or_else(|| value.parse::<u64>().ok().map(|n| n as i64)),
         }
     }
 }

@@ -61,12 +61,7 @@ pub fn run(memory: &impl Memory, root: u64) -> Result<Got, String> {
     });
     let told = decoder.counts().any(|c| c.missing + c.damaged > 0);
     let [snapshot] = files;
-    Ok(Got {
-        extracted,
-        snapshot,
-        records,
-        told,
-    })
+    Ok(Got { extracted, snapshot, records, told })
 }
 
 /// Numbers that are the same in each run.

@@ -36,18 +36,8 @@ pub const CALLS: &[Call] = &[
         format: "failed: {e:?} in {:?}",
         args: &[("name", 0x22), ("e", 0x26)],
     },
-    Call {
-        line: 33,
-        level: 4,
-        format: "state {:#?}",
-        args: &[("s", STATE)],
-    },
-    Call {
-        line: 44,
-        level: 5,
-        format: "nothing to say",
-        args: &[],
-    },
+    Call { line: 33, level: 4, format: "state {:#?}", args: &[("s", STATE)] },
+    Call { line: 44, level: 5, format: "nothing to say", args: &[] },
 ];
 
 /// Code of the derived type `State`.
@@ -190,22 +180,14 @@ fn state_type(asm: &mut String) {
 
 fn run(command: &mut Command) {
     let output = command.output().unwrap();
-    assert!(
-        output.status.success(),
-        "{command:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 fn assemble(dir: &Path, name: &str, asm: &str) -> PathBuf {
     let source = dir.join(format!("{name}.s"));
     let object = dir.join(format!("{name}.o"));
     fs::write(&source, asm).unwrap();
-    run(Command::new("cc")
-        .arg("-c")
-        .arg(&source)
-        .arg("-o")
-        .arg(&object));
+    run(Command::new("cc").arg("-c").arg(&source).arg("-o").arg(&object));
     object
 }
 
@@ -244,10 +226,7 @@ fn objects(dir: &Path, name: &str, salt: &str, calls: &[Call], c_calls: &[CCall]
          .asciz \"vermagic=7.3.4 SMP preempt mod_unload \""
     )
     .unwrap();
-    vec![
-        assemble(dir, &format!("{name}-1"), &first),
-        assemble(dir, &format!("{name}-2"), &second),
-    ]
+    vec![assemble(dir, &format!("{name}-1"), &first), assemble(dir, &format!("{name}-2"), &second)]
 }
 
 /// A module. Another salt makes another build.
@@ -314,9 +293,6 @@ SECTIONS {
 
 /// Runs a program in `dir`, which must succeed.
 pub fn tool(dir: &Path, command: &[&str]) {
-    let status = Command::new(command[0])
-        .args(&command[1..])
-        .current_dir(dir)
-        .status();
+    let status = Command::new(command[0]).args(&command[1..]).current_dir(dir).status();
     assert!(status.unwrap().success(), "{command:?}");
 }

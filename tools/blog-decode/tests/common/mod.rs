@@ -29,11 +29,7 @@ pub fn blog_fmt_sidetable() -> &'static PathBuf {
         let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
         let output = Command::new(rustc)
             .args(["--edition=2021", "-O", "-Dwarnings", "-Wmissing_docs"])
-            .args([
-                "-Wrust_2018_idioms",
-                "-Wunreachable_pub",
-                "-Dnon_ascii_idents",
-            ])
+            .args(["-Wrust_2018_idioms", "-Wunreachable_pub", "-Dnon_ascii_idents"])
             .arg("-o")
             .arg(&out)
             .arg(source)

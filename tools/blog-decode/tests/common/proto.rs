@@ -33,9 +33,7 @@ pub fn unpacked(trace: &[u8]) -> Vec<u8> {
         let [(50, Proto::Bytes(packed))] = packet.as_slice() else {
             panic!("a packet that is not compressed")
         };
-        flate2::read::ZlibDecoder::new(packed.as_slice())
-            .read_to_end(&mut all)
-            .unwrap();
+        flate2::read::ZlibDecoder::new(packed.as_slice()).read_to_end(&mut all).unwrap();
     }
     all
 }

@@ -15,10 +15,8 @@ use super::{
 const S: u64 = 1_000_000_000;
 
 /// The pairs of the machine's clock.
-pub const CLOCK: [[u64; 4]; 2] = [
-    [0, 0, 0, 1_700_000_000 * S],
-    [100 * S, 100 * S, 100 * S, 1_700_000_100 * S],
-];
+pub const CLOCK: [[u64; 4]; 2] =
+    [[0, 0, 0, 1_700_000_000 * S], [100 * S, 100 * S, 100 * S, 1_700_000_100 * S]];
 
 /// What a run of the program gave.
 #[derive(Debug)]
@@ -56,10 +54,7 @@ impl Rig {
 
     /// A folder with nothing in it.
     pub fn empty() -> Self {
-        Self {
-            dir: tempfile::tempdir().unwrap(),
-            build_id: Vec::new(),
-        }
+        Self { dir: tempfile::tempdir().unwrap(), build_id: Vec::new() }
     }
 
     pub fn id(&self) -> String {

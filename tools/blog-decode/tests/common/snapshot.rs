@@ -38,12 +38,7 @@ impl Page {
             bytes.extend(n.to_le_bytes());
         }
         assert_eq!(bytes.len(), PAGE_HEADER_SIZE);
-        Self {
-            bytes,
-            high: base >> TS_BITS,
-            records: 0,
-            first,
-        }
+        Self { bytes, high: base >> TS_BITS, records: 0, first }
     }
 
     fn put(&mut self, clock: u64, site: u32, payload: &[u8]) {
@@ -154,21 +149,12 @@ impl Ring {
     }
 
     pub fn softirq(component: u32, ring: u32, cpu: u32) -> Self {
-        Self {
-            context: 1,
-            cpu,
-            pid: -1,
-            comm: b"",
-            ..Self::task(component, ring, -1, "")
-        }
+        Self { context: 1, cpu, pid: -1, comm: b"", ..Self::task(component, ring, -1, "") }
     }
 
     /// An overflow ring.
     pub fn shared(component: u32, ring: u32, number: u32) -> Self {
-        Self {
-            context: 4,
-            ..Self::softirq(component, ring, number)
-        }
+        Self { context: 4, ..Self::softirq(component, ring, number) }
     }
 }
 

@@ -53,10 +53,7 @@ pub struct Rings {
 impl Rings {
     pub fn new(builder: Builder, count: u32) -> Self {
         let ring = |i| (Ring::task(1, i, 100 + i as i32, "fio"), 0, Vec::new());
-        Self {
-            builder,
-            rings: (0..count).map(ring).collect(),
-        }
+        Self { builder, rings: (0..count).map(ring).collect() }
     }
 
     /// Logs a record.

@@ -26,20 +26,13 @@ fn pieces(lines: &[Logged<'_>], width: usize, form: impl Fn(&str) -> String) -> 
     each(lines, |line| {
         let line = printed(line);
         let parts = line.as_bytes().chunks(width);
-        parts
-            .map(|part| form(std::str::from_utf8(part).unwrap()))
-            .collect()
+        parts.map(|part| form(std::str::from_utf8(part).unwrap())).collect()
     })
 }
 
 /// As one string of JSON.
 fn string(text: &str) -> String {
-    format!(
-        "\"{}\"",
-        text.replace('\\', "\\\\")
-            .replace('"', "\\\"")
-            .replace('/', "\\/")
-    )
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('/', "\\/"))
 }
 
 fn utf16(text: &[u8], bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
@@ -70,9 +63,7 @@ fn quoted_printable(lines: &[Logged<'_>], plus: &str) -> Vec<u8> {
         let (mut out, mut rest) = (String::new(), &text[..]);
         while rest.len() > 76 {
             // Not within an escape.
-            let at = (73..=75)
-                .find(|at| !rest[at - 2..*at].contains('='))
-                .unwrap();
+            let at = (73..=75).find(|at| !rest[at - 2..*at].contains('=')).unwrap();
             out += &format!("{}=\r\n", &rest[..at]);
             rest = &rest[at..];
         }

@@ -84,10 +84,7 @@ impl Ram {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (addr, page) in &self.0 {
-            let len = page
-                .iter()
-                .rposition(|b| *b != 0)
-                .map_or(0, |last| last + 1);
+            let len = page.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1);
             bytes.extend(addr.to_le_bytes());
             bytes.extend((len as u16).to_le_bytes());
             bytes.extend(&page[..len]);
@@ -142,19 +139,9 @@ pub const RING: RingLayout = RingLayout {
     next: 240,
 };
 
-pub const SLOT: SlotLayout = SlotLayout {
-    size: 24,
-    page: 8,
-    shape: 4,
-    reserved: 0,
-};
+pub const SLOT: SlotLayout = SlotLayout { size: 24, page: 8, shape: 4, reserved: 0 };
 
-const TLS: TlsLayout = TlsLayout {
-    size: 640,
-    first: 64,
-    task: 8,
-    reserved: 0,
-};
+const TLS: TlsLayout = TlsLayout { size: 640, first: 64, task: 8, reserved: 0 };
 
 const TASK: TaskLayout = TaskLayout {
     size: 400,
@@ -177,12 +164,7 @@ const TASK: TaskLayout = TaskLayout {
     blocker: 64,
 };
 
-const LOCKS: LockLayout = LockLayout {
-    mutex: 0,
-    semaphore: 24,
-    rwsem: 8,
-    reserved: 0,
-};
+const LOCKS: LockLayout = LockLayout { mutex: 0, semaphore: 24, rwsem: 8, reserved: 0 };
 
 /// A task of the kernel.
 pub struct Task {
@@ -255,10 +237,7 @@ impl Kernel {
         root.system.boot_id = BOOT_ID;
         root.clock.kind = 2;
         root.clock.hz = 1000;
-        let tick = |seconds| Tick {
-            pair: pair(seconds),
-            jiffies: seconds,
-        };
+        let tick = |seconds| Tick { pair: pair(seconds), jiffies: seconds };
         root.ticks[..3].copy_from_slice(&[1, 98, 99].map(tick));
         root.ticks_len = 3;
         (root.ring, root.slot, root.tls, root.task) = (RING, SLOT, TLS, TASK);
@@ -288,8 +267,7 @@ impl Kernel {
             put(&mut raw, TASK.cpu, &task.on.unwrap_or(3).to_le_bytes());
             put(&mut raw, TASK.blog_tls, &table.to_le_bytes());
             this.ram.write(at, &raw);
-            this.ram
-                .write(table + u64::from(TLS.task), &at.to_le_bytes());
+            this.ram.write(table + u64::from(TLS.task), &at.to_le_bytes());
             if task.crashed {
                 this.root.crash = Crash {
                     frozen: 1,
@@ -306,13 +284,8 @@ impl Kernel {
             this.tasks.push((task.pid, at, table));
         }
         let chunks = this.pointers(&[0, tables, 0]);
-        this.root.tables = TableRoot {
-            chunks,
-            capacity: 3,
-            per_chunk: 64,
-            stride: TLS.size,
-            reserved: 0,
-        };
+        this.root.tables =
+            TableRoot { chunks, capacity: 3, per_chunk: 64, stride: TLS.size, reserved: 0 };
         this
     }
 
@@ -320,8 +293,7 @@ impl Kernel {
     pub fn wait(&mut self, task: u64, kind: u64, lock: &[u64]) {
         let lock = self.pointers(lock);
         let blocker = lock | (kind - 1);
-        self.ram
-            .write(task + u64::from(TASK.blocker), &blocker.to_le_bytes());
+        self.ram.write(task + u64::from(TASK.blocker), &blocker.to_le_bytes());
     }
 
     /// Memory of its own pages.
@@ -362,8 +334,7 @@ impl Kernel {
                 reserved: 0,
                 name: padded(name),
             };
-            self.ram
-                .write(at + (n * size_of::<Image>()) as u64, &bytes_of(&image));
+            self.ram.write(at + (n * size_of::<Image>()) as u64, &bytes_of(&image));
         }
         (self.root.images, self.root.images_len) = (at, images.len() as u32);
     }
@@ -375,10 +346,7 @@ impl Kernel {
         assert!(slot < COMPONENTS);
         assert!(rings.len() <= 8);
         let mut slots: Vec<(u64, u32)> = Vec::new();
-        let chunks = [
-            self.take(4 * RING.size as usize),
-            self.take(4 * RING.size as usize),
-        ];
+        let chunks = [self.take(4 * RING.size as usize), self.take(4 * RING.size as usize)];
         for (id, ring) in (0u32..).zip(rings) {
             let mut raw = vec![0; RING.size as usize];
             let at = chunks[id as usize / 4] + u64::from(id % 4 * RING.size);
@@ -405,11 +373,7 @@ impl Kernel {
             put(&mut raw, RING.page, &last.to_le_bytes());
             let seq = ring.pages.last().map_or(0, Page::seq);
             put(&mut raw, RING.seq, &seq.to_le_bytes());
-            put(
-                &mut raw,
-                RING.pages,
-                &(ring.pages.len() as u32).to_le_bytes(),
-            );
+            put(&mut raw, RING.pages, &(ring.pages.len() as u32).to_le_bytes());
             put(&mut raw, RING.id, &id.to_le_bytes());
             put(&mut raw, RING.state, &[1 + u8::from(retired)]);
             put(&mut raw, RING.context, &[ring.context]);
@@ -438,10 +402,8 @@ impl Kernel {
         let places = self.take(slots.len().max(1).next_multiple_of(2) * SLOT.size as usize);
         for (n, (page, shape)) in (0u64..).zip(&slots) {
             let at = places + n * u64::from(SLOT.size);
-            self.ram
-                .write(at + u64::from(SLOT.page), &page.to_le_bytes());
-            self.ram
-                .write(at + u64::from(SLOT.shape), &shape.to_le_bytes());
+            self.ram.write(at + u64::from(SLOT.page), &page.to_le_bytes());
+            self.ram.write(at + u64::from(SLOT.shape), &shape.to_le_bytes());
             self.slots.push(at);
         }
         let (two, capacity) = (u64::from(SLOT.size) * 2, slots.len().div_ceil(2));
@@ -503,13 +465,7 @@ fn put(raw: &mut [u8], at: u32, bytes: &[u8]) {
 
 /// A kernel with one task in each state, in two components; the records are of sites 1 to 5.
 pub fn sample() -> Kernel {
-    let task = |pid, comm, state, on, crashed| Task {
-        pid,
-        comm,
-        state,
-        on,
-        crashed,
-    };
+    let task = |pid, comm, state, on, crashed| Task { pid, comm, state, on, crashed };
     let mut kernel = Kernel::new(&[
         task(10, "worker", 0, Some(1), false),
         task(11, "stuck", 2, None, false),
@@ -525,13 +481,8 @@ pub fn sample() -> Kernel {
         }
         page
     };
-    let ring = |task, pages| Ring {
-        context: 0,
-        cpu: u32::MAX,
-        task: Some(task),
-        exit_clock: 0,
-        pages,
-    };
+    let ring =
+        |task, pages| Ring { context: 0, cpu: u32::MAX, task: Some(task), exit_clock: 0, pages };
     let mut small = Page::of_size(512, 3, 1, 98_000, 0);
     small.record(98_000, 1, (&7u32, "text"));
     small.record(99_500, 2, (&1u64, &2u64, &-5i32));
@@ -540,24 +491,12 @@ pub fn sample() -> Kernel {
     kernel.component(
         "disk",
         &[
-            ring(
-                0,
-                vec![page(0, 3, 20, &[50_000, 60_000]), page(0, 4, 22, &[97_000])],
-            ),
+            ring(0, vec![page(0, 3, 20, &[50_000, 60_000]), page(0, 4, 22, &[97_000])]),
             ring(1, vec![page(1, 1, 0, &[40_000, 50_500])]),
             ring(2, vec![page(2, 1, 0, &[99_000])]),
             ring(3, vec![small]),
-            Ring {
-                context: 1,
-                cpu: 2,
-                task: None,
-                exit_clock: 0,
-                pages: vec![interrupts],
-            },
-            Ring {
-                exit_clock: 70_000,
-                ..ring(4, vec![page(5, 2, 5, &[69_000])])
-            },
+            Ring { context: 1, cpu: 2, task: None, exit_clock: 0, pages: vec![interrupts] },
+            Ring { exit_clock: 70_000, ..ring(4, vec![page(5, 2, 5, &[69_000])]) },
         ],
     );
     kernel.component("net", &[ring(1, vec![page(0, 1, 0, &[51_000])])]);
@@ -681,15 +620,7 @@ pub fn elf_with(ram: &Ram, levels: u32, rows: &str) -> Vec<u8> {
         }
     };
     segment(4, [64 + 2 * 56, 0, 0, note.len() as u64]);
-    segment(
-        1,
-        [
-            data as u64,
-            0xffff_8880_0000_0000 + PHYSICAL,
-            PHYSICAL,
-            size as u64,
-        ],
-    );
+    segment(1, [data as u64, 0xffff_8880_0000_0000 + PHYSICAL, PHYSICAL, size as u64]);
     elf.extend(note);
     elf.resize(data, 0);
     elf.extend(pages.concat());
@@ -765,10 +696,8 @@ pub fn flattened(file: &[u8]) -> Vec<u8> {
     out.extend([0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
     out.resize(4096, 0);
     let (first, rest) = file.split_at(1000);
-    let mut pieces: Vec<(usize, &[u8])> = (0..)
-        .map(|n| 1000 + n * 5000)
-        .zip(rest.chunks(5000))
-        .collect();
+    let mut pieces: Vec<(usize, &[u8])> =
+        (0..).map(|n| 1000 + n * 5000).zip(rest.chunks(5000)).collect();
     pieces.push((0, first));
     for (offset, piece) in pieces {
         out.extend((offset as i64).to_be_bytes());

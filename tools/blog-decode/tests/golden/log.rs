@@ -17,22 +17,12 @@ const fn call(
     format: &'static str,
     args: &'static [(&'static str, u64)],
 ) -> Call {
-    Call {
-        line,
-        level,
-        format,
-        args,
-    }
+    Call { line, level, format, args }
 }
 
 /// Call sites; ids are from 1.
 pub const CALLS: &[Call] = &[
-    call(
-        11,
-        3,
-        "read {} sectors at {sector:#x}",
-        &[("count", 0x03), ("sector", 0x04)],
-    ),
+    call(11, 3, "read {} sectors at {sector:#x}", &[("count", 0x03), ("sector", 0x04)]),
     call(22, 1, "{name:?}: {e:?}", &[("name", 0x22), ("e", 0x26)]),
     call(33, 4, "state {:#?}", &[("s", STATE)]),
     call(44, 5, "nothing to say", &[]),
@@ -42,31 +32,16 @@ pub const CALLS: &[Call] = &[
         "{queue:>6} took {} ns for {mac}",
         &[("took", 0x42), ("mac", 0x45), ("queue", 0x23)],
     ),
-    call(
-        66,
-        3,
-        "{:p} {} {:?} {:+}",
-        &[("at", 0x25), ("ok", 0x20), ("c", 0x21), ("big", 0x15)],
-    ),
+    call(66, 3, "{:p} {} {:?} {:+}", &[("at", 0x25), ("ok", 0x20), ("c", 0x21), ("big", 0x15)]),
     call(
         77,
         3,
         "{from} to {to}: {:?} {:?}",
-        &[
-            ("ttl", 0x30 | 0x01 << 8),
-            ("sent", 0x31 | 0x03 << 8),
-            ("from", 0x43),
-            ("to", 0x44),
-        ],
+        &[("ttl", 0x30 | 0x01 << 8), ("sent", 0x31 | 0x03 << 8), ("from", 0x43), ("to", 0x44)],
     ),
     call(88, 4, "sense {}", &[("sense", 0x29)]),
     call(99, 2, "{}", &[("text", 0x22)]),
-    call(
-        111,
-        3,
-        "{:e} {:02x?}",
-        &[("n", 0x02), ("key", 0x28 | 4 << 8)],
-    ),
+    call(111, 3, "{:e} {:02x?}", &[("n", 0x02), ("key", 0x28 | 4 << 8)]),
 ];
 
 const SECOND: u64 = 1_000_000_000;
@@ -99,20 +74,12 @@ fn disk(b: &mut Builder, late: bool) {
     p.raw_record(
         SECOND + 6 * MS,
         5,
-        &payload(&[
-            &1_500i64.to_le_bytes(),
-            &[2, 0, 0x5e, 0x10, 0, 0xff],
-            &tail(b"q7"),
-        ]),
+        &payload(&[&1_500i64.to_le_bytes(), &[2, 0, 0x5e, 0x10, 0, 0xff], &tail(b"q7")]),
     );
     b.page(&fio, &p);
     // The clock's low bits wrap on this page.
     let mut p = Page::new(1, 3, 60 * SECOND, 10);
-    p.raw_record(
-        70 * SECOND,
-        9,
-        &payload(&[&tail(b"two\nlines, \"quoted\", <b>&amp;</b>")]),
-    );
+    p.raw_record(70 * SECOND, 9, &payload(&[&tail(b"two\nlines, \"quoted\", <b>&amp;</b>")]));
     if late {
         p.record(71 * SECOND, 1, (&16u32, &u64::MAX));
     }
@@ -166,11 +133,7 @@ fn net(b: &mut Builder, late: bool) {
     b.ring(&shared);
     let mut p = Page::new(2, 1, 3 * SECOND, 0);
     p.writer(3 * SECOND, 0, 2, (77, 70, "kworker/2:1"));
-    p.raw_record(
-        3 * SECOND,
-        10,
-        &payload(&[&1500u16.to_le_bytes(), &[1, 2, 0xfe, 0xff]]),
-    );
+    p.raw_record(3 * SECOND, 10, &payload(&[&1500u16.to_le_bytes(), &[1, 2, 0xfe, 0xff]]));
     p.writer(4 * SECOND, 1, 2, (-1, -1, ""));
     p.raw_record(4 * SECOND, 4, &[]);
     // Of the module whose table is missing
@@ -205,10 +168,7 @@ pub fn snapshot(build_id: &[u8], late: bool) -> Vec<u8> {
     let pair = |t: u64| [t, t, t + SUSPENDED, real + t + SUSPENDED];
     b.system(BOOT_ID)
         .clock(1, &[pair(0), pair(100 * SECOND)])
-        .images(&[
-            (1, CALLS.len() as u32, build_id, MODULE),
-            (100, 2, &[0x5a; 20], "gone_mod"),
-        ]);
+        .images(&[(1, CALLS.len() as u32, build_id, MODULE), (100, 2, &[0x5a; 20], "gone_mod")]);
     tasks(&mut b);
     disk(&mut b, late);
     net(&mut b, late);
@@ -226,27 +186,9 @@ pub struct Boot {
 
 /// Two machines and three boots: alpha is up for more than a day, beta for a second; alpha boots again.
 pub const BOOTS: [Boot; 3] = [
-    Boot {
-        file: "alpha-2.snap",
-        host: "alpha",
-        id: 0xa2,
-        up: 5_000,
-        first: 60_000,
-    },
-    Boot {
-        file: "alpha-1.snap",
-        host: "alpha",
-        id: 0xa1,
-        up: 100_000_000,
-        first: 0,
-    },
-    Boot {
-        file: "beta.snap",
-        host: "beta",
-        id: 0xb1,
-        up: 1_000,
-        first: 0,
-    },
+    Boot { file: "alpha-2.snap", host: "alpha", id: 0xa2, up: 5_000, first: 60_000 },
+    Boot { file: "alpha-1.snap", host: "alpha", id: 0xa1, up: 100_000_000, first: 0 },
+    Boot { file: "beta.snap", host: "beta", id: 0xb1, up: 1_000, first: 0 },
 ];
 
 /// Three records of a thread a ms apart; those of beta come half a ms after those of alpha.
@@ -266,11 +208,7 @@ pub fn boot(build_id: &[u8], boot: &Boot) -> Vec<u8> {
     b.ring(&fio);
     let mut p = Page::new(1, 1, start, 2);
     for n in 0..3 {
-        p.record(
-            start + n * MS,
-            1,
-            (&(n as u32), &(u64::from(boot.id) << 8 | n)),
-        );
+        p.record(start + n * MS, 1, (&(n as u32), &(u64::from(boot.id) << 8 | n)));
     }
     b.page(&fio, &p);
     b.end()

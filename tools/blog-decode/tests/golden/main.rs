@@ -122,10 +122,7 @@ fn check(name: &str, args: &[&str]) {
 fn convert(form: &str) -> (tempfile::TempDir, PathBuf) {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("made");
-    let output = run(
-        &data(),
-        &["convert", "--to", form, "-o", path.to_str().unwrap(), NEW],
-    );
+    let output = run(&data(), &["convert", "--to", form, "-o", path.to_str().unwrap(), NEW]);
     assert!(output.stdout.is_empty(), "{output:?}");
     (temporary, path)
 }
@@ -247,14 +244,7 @@ fn boots() {
     check("around.txt", &["show", "-g", "0xa201", "-C", "1"]);
     check("delta.txt", &["show", "-t", "delta", "-c", "disk"]);
     check("boot.txt", &["show", "-t", "boot", "--since", "-0.001"]);
-    check(
-        "format.txt",
-        &[
-            "show",
-            "--format",
-            "{time} {boot} {host} {boot_id} {message}",
-        ],
-    );
+    check("format.txt", &["show", "--format", "{time} {boot} {host} {boot_id} {message}"]);
     check("json.txt", &["show", "--json", "--stats"]);
     check("csv.txt", &["show", "--csv"]);
     check("stats.txt", &["stats"]);
@@ -264,16 +254,10 @@ fn boots() {
     for form in ["ctf", "perfetto", "html"] {
         let args = ["convert", "--to", form, "-o", form];
         let output = run_with(0, dir, &[&args[..], &names].concat());
-        assert!(
-            output.stdout.is_empty() && output.stderr.is_empty(),
-            "{output:?}"
-        );
+        assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
     }
     check_bytes("boots/html.txt", &report(&dir.join("html")));
-    check_bytes(
-        "boots/perfetto.pb",
-        &unpacked(&fs::read(dir.join("perfetto")).unwrap()),
-    );
+    check_bytes("boots/perfetto.pb", &unpacked(&fs::read(dir.join("perfetto")).unwrap()));
     for file in ["metadata", "records"] {
         let made = fs::read(dir.join("ctf").join(file)).unwrap();
         check_bytes(&format!("boots/ctf-{file}"), &made);
@@ -325,9 +309,7 @@ fn columns(about: &str, text: &[u8], raw: &[u8]) -> Vec<u8> {
         let time = f64::from_le_bytes(times[8 * i..8 * i + 8].try_into().unwrap());
         let end = u32::from_le_bytes(ends[4 * i..4 * i + 4].try_into().unwrap()) as usize;
         let (lane, site) = (short(lanes, i), short(sites, i));
-        let count = parsed["sites"][usize::from(site)]["args"]
-            .as_array()
-            .map_or(0, Vec::len);
+        let count = parsed["sites"][usize::from(site)]["args"].as_array().map_or(0, Vec::len);
         let (places, message) = text[start..end].split_at(2 * count);
         let message = String::from_utf8_lossy(message);
         out += &format!("{time} {lane} {site} {places:?} {message:?}\n");

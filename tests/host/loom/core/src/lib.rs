@@ -115,10 +115,7 @@ pub mod sync {
 
         /// Forgets all atomics, and wants room for some. To be called when an execution starts.
         pub fn reset(room: usize) {
-            OBJECTS.replace(Objects {
-                room,
-                ..Objects::default()
-            });
+            OBJECTS.replace(Objects { room, ..Objects::default() });
         }
 
         /// To be called before each thread.
@@ -151,9 +148,7 @@ pub mod sync {
                         base: value(),
                         ..spare.pop().expect("more atomics than there is room for")
                     };
-                    used.entry(address)
-                        .or_insert_with(|| Rc::new(new()))
-                        .clone()
+                    used.entry(address).or_insert_with(|| Rc::new(new())).clone()
                 })
             })
         }

@@ -95,9 +95,7 @@ static blog_clock_is_counter: u8 = 1;
 impl Host {
     fn new() -> Self {
         let exe = std::env::current_exe().unwrap();
-        let table = read_table(&exe, |_| true)
-            .unwrap()
-            .expect("no call sites in here");
+        let table = read_table(&exe, |_| true).unwrap().expect("no call sites in here");
         register_sites(table.sites.len());
         let rig = &*RIG;
         let ring = rig.adopt(1).unwrap();
@@ -117,16 +115,9 @@ impl Host {
     /// What the last `n` records decode to.
     pub fn texts(&self, n: usize) -> Vec<String> {
         let records = self.rig.read(self.ring.id()).records;
-        assert!(
-            records.len() >= n,
-            "{} of {n} records are left",
-            records.len()
-        );
+        assert!(records.len() >= n, "{} of {n} records are left", records.len());
         let records = &records[records.len() - n..];
-        records
-            .iter()
-            .map(|(_, site, payload)| self.text(*site, payload))
-            .collect()
+        records.iter().map(|(_, site, payload)| self.text(*site, payload)).collect()
     }
 
     /// Records that the ring has taken in all.
@@ -158,10 +149,7 @@ impl Host {
         let template = &self.sites.sites[*site as usize - 1].template;
         let template = template.as_ref().unwrap();
         let mut slots = Vec::new();
-        assert!(
-            template.cut(payload, Version::Two, &mut slots),
-            "payload too short"
-        );
+        assert!(template.cut(payload, Version::Two, &mut slots), "payload too short");
         for (i, (_, value, _)) in template.arguments(payload, &slots).enumerate() {
             see(i, value);
         }

@@ -12,50 +12,12 @@ macro_rules! integer {
         let (v, w) = ($v, $width);
         same!($host, "{}", v);
         same!($host, "{v:?} and {v} and {0}", v);
-        same!(
-            $host,
-            "{:5}|{:<7}|{:^9}|{:>11}|{:*^13}|{:é>6}",
-            v,
-            v,
-            v,
-            v,
-            v,
-            v
-        );
+        same!($host, "{:5}|{:<7}|{:^9}|{:>11}|{:*^13}|{:é>6}", v, v, v, v, v, v);
         same!($host, "{:+}|{:+08}|{:08}|{:#010}|{:-<+9}", v, v, v, v, v);
-        same!(
-            $host,
-            "{:x}|{:X}|{:o}|{:b}|{:#x}|{:#X}|{:#o}|{:#b}",
-            v,
-            v,
-            v,
-            v,
-            v,
-            v,
-            v,
-            v
-        );
-        same!(
-            $host,
-            "{:#010x}|{:#034b}|{:<#12x}|{:^+#14X}|{:08o}",
-            v,
-            v,
-            v,
-            v,
-            v
-        );
+        same!($host, "{:x}|{:X}|{:o}|{:b}|{:#x}|{:#X}|{:#o}|{:#b}", v, v, v, v, v, v, v, v);
+        same!($host, "{:#010x}|{:#034b}|{:<#12x}|{:^+#14X}|{:08o}", v, v, v, v, v);
         same!($host, "{:e}|{:E}|{:12e}|{:+e}|{:.2e}", v, v, v, v, v);
-        same!(
-            $host,
-            "{:x?}|{:X?}|{:#x?}|{:06x?}|{:#?}|{:8?}|{:+?}",
-            v,
-            v,
-            v,
-            v,
-            v,
-            v,
-            v
-        );
+        same!($host, "{:x?}|{:X?}|{:#x?}|{:06x?}|{:#?}|{:8?}|{:+?}", v, v, v, v, v, v, v);
         same!($host, "{:w$}|{:>1$}|{v:<w$}|{2:0w$}", v, w, v);
         same!($host, "{:1$}|{0:+.*}", v, w);
         same!($host, "{:?} {:?} {:08?}", Some(v), None::<u8>, Some(v));
@@ -115,10 +77,7 @@ fn extremes_of_each_width() {
         integer!(host, 0u8, 4);
         integer!(host, NonZero::new(7u32).unwrap(), 3);
         same!(host, "{:?}", ());
-        same!(
-            host,
-            "no arguments, {{braces}} and \\ \"quotes\" \t é \u{1f980}"
-        );
+        same!(host, "no arguments, {{braces}} and \\ \"quotes\" \t é \u{1f980}");
     });
 }
 
@@ -151,10 +110,7 @@ fn arguments_are_named_numbered_captured_and_mixed() {
         assert!(site.file.ends_with("scalars.rs"), "{}", site.file);
         assert_eq!(site.module, module_path!());
         of_its_own(host);
-        assert_eq!(
-            host.last_site().function,
-            concat!(module_path!(), "::of_its_own")
-        );
+        assert_eq!(host.last_site().function, concat!(module_path!(), "::of_its_own"));
     });
 }
 

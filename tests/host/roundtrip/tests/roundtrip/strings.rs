@@ -66,11 +66,7 @@ fn what_does_not_fit_is_cut_and_seen() {
         let text = host.texts(1).remove(0);
         // 1023 bytes, less 4 for the number and 3 for each length.
         let kept = 1023 - 4 - 3 - 3;
-        let want = format!(
-            "7 {}…[+{} bytes] …[+4 bytes]",
-            "x".repeat(kept),
-            3000 - kept
-        );
+        let want = format!("7 {}…[+{} bytes] …[+4 bytes]", "x".repeat(kept), 3000 - kept);
         assert_eq!(text, want);
         // A length that 16 bits can't name is the most that they can.
         blog_info!(&host.component, "{}", "x".repeat(70_000).as_str());

@@ -22,11 +22,7 @@ pub struct Image(pub Vec<AtomicU64>);
 impl Image {
     /// With so many pages, none of which is in a ring.
     pub fn new(pages: usize) -> Self {
-        let this = Self(
-            (0..(2 + pages) * PAGE / 8)
-                .map(|_| AtomicU64::new(0))
-                .collect(),
-        );
+        let this = Self((0..(2 + pages) * PAGE / 8).map(|_| AtomicU64::new(0)).collect());
         this.set(0, u64::from_le_bytes(*b"BLOG_MAP"));
         let places = 1 + pages as u32;
         let meta = [1, 96, 2, 4096, 256, RINGS, places, 7];

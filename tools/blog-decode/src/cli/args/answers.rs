@@ -172,9 +172,6 @@ Exit status:
 fn parse_field(name: &str) -> Result<Selector, String> {
     Selector::parse(name)?.ok_or_else(|| {
         let names: Vec<_> = Selector::names().collect();
-        format!(
-            "no such field; there are {}, and arguments as arg.NAME or arg.0",
-            names.join(" ")
-        )
+        format!("no such field; there are {}, and arguments as arg.NAME or arg.0", names.join(" "))
     })
 }

@@ -173,9 +173,7 @@ pub struct Around {
 impl Around {
     /// Refuses options that don't fit together.
     pub fn check(&self, filters: &Filters) -> Result<(), String> {
-        let is_given = [self.after, self.before, self.around]
-            .iter()
-            .any(Option::is_some);
+        let is_given = [self.after, self.before, self.around].iter().any(Option::is_some);
         match is_given && !filters.looks_for() {
             true => Err("-A, -B and -C need --grep or --where".into()),
             false => Ok(()),
@@ -199,8 +197,7 @@ pub(super) fn parse_level(s: &str) -> Result<u8, String> {
 
 /// A thread or process id.
 pub(super) fn parse_pid(s: &str) -> Result<i32, String> {
-    s.parse()
-        .map_err(|_| "not the number of a thread or process".into())
+    s.parse().map_err(|_| "not the number of a thread or process".into())
 }
 
 fn parse_context(s: &str) -> Result<Context, String> {

@@ -106,11 +106,7 @@ pub struct Control {
     pub blog: PathBuf,
 
     /// Directory of BLog's module parameters
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "/sys/module/blog/parameters"
-    )]
+    #[arg(long, value_name = "DIR", default_value = "/sys/module/blog/parameters")]
     pub parameters: PathBuf,
 
     #[command(flatten)]
@@ -257,10 +253,7 @@ fn parse_size(s: &str) -> Result<u64, String> {
 
 /// Seconds, or `5ms`, `1m`, `1h30m`.
 pub(super) fn parse_duration(s: &str) -> Result<Duration, String> {
-    let seconds = s
-        .parse()
-        .ok()
-        .and_then(|n| Duration::try_from_secs_f64(n).ok());
+    let seconds = s.parse().ok().and_then(|n| Duration::try_from_secs_f64(n).ok());
     let span = || Some(Duration::from_nanos(parse_span(s)?.try_into().ok()?));
     seconds
         .or_else(span)

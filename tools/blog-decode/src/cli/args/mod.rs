@@ -267,20 +267,15 @@ mod tests {
     fn a_command_may_come_after_its_options() {
         let first = |line: &str| {
             let args = line.split(' ').map(OsString::from).collect();
-            let args: Vec<_> = command_first(args)
-                .into_iter()
-                .map(|a| a.into_string().unwrap())
-                .collect();
+            let args: Vec<_> =
+                command_first(args).into_iter().map(|a| a.into_string().unwrap()).collect();
             args.join(" ")
         };
         for (given, expected) in [
             ("x -s t tasks snap", "x tasks -s t snap"),
             ("x --utc tasks snap", "x tasks --utc snap"),
             ("x -st --all tasks snap", "x tasks -st --all snap"),
-            (
-                "x --sidetable=t -n 3 gaps snap",
-                "x gaps --sidetable=t -n 3 snap",
-            ),
+            ("x --sidetable=t -n 3 gaps snap", "x gaps --sidetable=t -n 3 snap"),
             // The value of an option, a file after others, and options that a command lacks.
             ("x -s tasks snap", "x -s tasks snap"),
             ("x snap tasks", "x snap tasks"),

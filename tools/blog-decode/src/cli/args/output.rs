@@ -160,6 +160,5 @@ pub struct Jobs {
 }
 
 fn parse_jobs(s: &str) -> Result<NonZero<usize>, String> {
-    s.parse()
-        .map_err(|_| "not a number of threads, from 1 on".into())
+    s.parse().map_err(|_| "not a number of threads, from 1 on".into())
 }
