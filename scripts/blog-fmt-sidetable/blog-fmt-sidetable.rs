@@ -64,6 +64,9 @@ Options:
                  Write the table of a single ELF to FILE, which may be a device
                  or a pipe; if the image has no log calls, remove the table of
                  an earlier build that FILE is
+      --object   The files are objects that modules will be linked from: put each
+                 table into the object, and write no file. The module then contains
+                 its table, which gets the module's build ID when it is read
       --show     Print the tables of ELF or .blogfmt files, and write nothing
       --inventory
                  Print each string, address and private argument that the images
@@ -86,6 +89,7 @@ struct Options {
     inputs: Vec<PathBuf>,
     dir: Option<PathBuf>,
     output: Option<PathBuf>,
+    object: bool,
     show: bool,
     inventory: bool,
     verbose: bool,
@@ -106,6 +110,7 @@ fn parse_args(mut args: impl Iterator<Item = OsString>) -> Result<Option<Options
             Some("-h" | "--help") => return Ok(None),
             Some("-o") => o.dir = Some(value("-o")?),
             Some("--output") => o.output = Some(value("--output")?),
+            Some("--object") => o.object = true,
             Some("--show") => o.show = true,
             Some("--inventory") => o.inventory = true,
             Some("-v" | "--verbose") => o.verbose = true,
@@ -120,6 +125,9 @@ fn parse_args(mut args: impl Iterator<Item = OsString>) -> Result<Option<Options
     }
     if o.output.is_some() && (o.inputs.len() != 1 || o.dir.is_some()) {
         return Err("--output goes with a single ELF file and without -o".into());
+    }
+    if o.object && (o.show || o.inventory || o.dir.is_some() || o.output.is_some()) {
+        return Err("--object goes with no other option but -v".into());
     }
     if (o.show || o.inventory) && (o.dir.is_some() || o.output.is_some()) {
         return Err(
@@ -184,7 +192,7 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
             return write_by_id(dir, &table).map(|_| ());
         }
     }
-    let compiled = image::compile(open(input)?, &stem(input))?;
+    let compiled = image::compile(open(input)?, &stem(input), options.object)?;
     let say = |text: String| {
         if options.verbose {
             print_or_exit(&format!("{text}\n"));
@@ -200,6 +208,10 @@ fn process(input: &Path, options: &Options) -> Result<(), String> {
             store(input, words).map_err(|e| format!("storing what C calls pass: {e}"))?;
             let bytes = table.encode()?;
             embed::embed(input, &bytes)?;
+            if options.object {
+                say(format!("{}: {} sites", input.display(), table.sites.len()));
+                return Ok(());
+            }
             let file = match (&options.output, &options.dir) {
                 (None, Some(dir)) => write_by_id(dir, table)?,
                 (output, _) => {

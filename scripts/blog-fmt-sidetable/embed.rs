@@ -32,7 +32,9 @@ use super::{
 
 const EHDR_SIZE: usize = 64;
 const SHDR_SIZE: usize = 64;
-const SHT_PROGBITS: u32 = 1;
+/// A type for applications (`SHT_LOUSER`). Linkers copy such a section, and modpost, which warns of
+/// unknown sections that aren't loaded, looks at those of type `SHT_PROGBITS` alone.
+const SHT_TABLE: u32 = 0x8000_0000;
 /// The last bytes of a signed module.
 const SIGNED: &[u8] = b"~Module signature appended~\n";
 /// Places in the ELF header.
@@ -90,7 +92,7 @@ pub fn embed(path: &Path, table: &[u8]) -> Result<(), String> {
             let at = headers.len();
             headers.resize(at + SHDR_SIZE, 0);
             put(&mut headers[at..], 0, &name.to_le_bytes());
-            put(&mut headers[at..], 4, &SHT_PROGBITS.to_le_bytes());
+            put(&mut headers[at..], 4, &SHT_TABLE.to_le_bytes());
             put(&mut headers[at..], SH_ALIGN, &1u64.to_le_bytes());
             at
         }

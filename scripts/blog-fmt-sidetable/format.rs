@@ -14,7 +14,7 @@
 //!      16  u64      size of the file
 //!      24  u32      number of sites
 //!      28  u32      number of type descriptors
-//!      32  u32      length of the build ID, 1 to 32
+//!      32  u32      length of the build ID, 0 to 32; 0 in an object's table
 //!      36  32 bytes build ID (GNU note), zero padded
 //!      68  u32      CRC-32 of all that follows the header
 //!      72  u32      0
@@ -121,7 +121,7 @@ impl Head {
             return Err("impossible size of the header".into());
         }
         let len = u32_at(bytes, 32).ok_or(CUT)? as usize;
-        if !(1..=BUILD_ID_MAX).contains(&len) {
+        if len > BUILD_ID_MAX {
             return Err(format!("impossible build ID of {len} bytes"));
         }
         Ok(Self {
@@ -138,7 +138,7 @@ impl Table {
     /// The bytes of the file.
     pub fn encode(&self) -> Result<Vec<u8>, String> {
         let id_len = self.build_id.len();
-        if !(1..=BUILD_ID_MAX).contains(&id_len) {
+        if id_len > BUILD_ID_MAX {
             return Err(format!("a build ID of {id_len} bytes"));
         }
         let mut out = vec![0; HEADER_SIZE];

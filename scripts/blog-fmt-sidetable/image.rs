@@ -105,12 +105,14 @@ pub fn read(source: Source, stem: &str) -> Result<Option<Table>, String> {
     if let Some(table) = own_table(&elf)? {
         return Ok(Some(table));
     }
-    Ok(compile_elf(&elf, stem, false)?.map(|compiled| compiled.table))
+    Ok(compile_elf(&elf, stem, false, false)?.map(|compiled| compiled.table))
 }
 
 /// Reads the side table, and what is to be stored into the image: nothing if all that it has is the
 /// table itself.
-pub fn compile(source: Source, stem: &str) -> Result<Option<Compiled>, String> {
+///
+/// `is_object`: a module will be linked from it, so it may lack a build ID.
+pub fn compile(source: Source, stem: &str, is_object: bool) -> Result<Option<Compiled>, String> {
     let elf = Elf::open(source)?;
     if elf.find(FMT_SECTION)?.is_none() {
         if let Some(table) = own_table(&elf)? {
@@ -121,7 +123,7 @@ pub fn compile(source: Source, stem: &str) -> Result<Option<Compiled>, String> {
             }));
         }
     }
-    compile_elf(&elf, stem, true)
+    compile_elf(&elf, stem, true, is_object)
 }
 
 /// What the table of an image is called, and the image's build ID.
@@ -130,13 +132,19 @@ pub fn identity(source: Source, stem: &str) -> Result<(String, Option<Vec<u8>>),
     Ok((name_of(&elf, stem)?.0, elf.build_id()?))
 }
 
-/// The table that a module contains.
+/// The table that a module contains. If it comes from the module's object, it lacks what only the
+/// module has.
 fn own_table(elf: &Elf) -> Result<Option<Table>, String> {
     let Some(bytes) = elf.data_if_any(TABLE_SECTION)? else {
         return Ok(None);
     };
-    let table = Table::decode(&bytes).map_err(|e| format!("section {TABLE_SECTION}: {e}"))?;
+    let mut table = Table::decode(&bytes).map_err(|e| format!("section {TABLE_SECTION}: {e}"))?;
     match elf.build_id()? {
+        Some(id) if table.build_id.is_empty() => {
+            table.build_id = id;
+            (table.name, table.release) = name_of(elf, &table.name)?;
+            Ok(Some(table))
+        }
         Some(id) if id != table.build_id => {
             Err(format!("section {TABLE_SECTION} is of another build"))
         }
@@ -158,7 +166,12 @@ fn check_none(elf: &Elf) -> Result<(), String> {
     }
 }
 
-fn compile_elf(elf: &Elf, stem: &str, with_words: bool) -> Result<Option<Compiled>, String> {
+fn compile_elf(
+    elf: &Elf,
+    stem: &str,
+    with_words: bool,
+    is_object: bool,
+) -> Result<Option<Compiled>, String> {
     let Some(fmt_index) = elf.find(FMT_SECTION)? else {
         return check_none(elf).map(|()| None);
     };
@@ -166,9 +179,16 @@ fn compile_elf(elf: &Elf, stem: &str, with_words: bool) -> Result<Option<Compile
     if fmt.is_empty() {
         return check_none(elf).map(|()| None);
     }
-    let build_id = elf
-        .build_id()?
-        .ok_or("no build ID (link with --build-id): a table without one could never be found")?;
+    let build_id = match elf.build_id()? {
+        Some(id) => id,
+        None if is_object => Vec::new(),
+        None => {
+            return Err(
+                "no build ID (link with --build-id): a table without one could never be found"
+                    .into(),
+            );
+        }
+    };
 
     let places = if elf.kind == ET_REL {
         Places::relocated(elf, fmt_index)?
