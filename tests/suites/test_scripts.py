@@ -26,13 +26,16 @@ APT = """\
 #!/bin/sh
 case " $* " in
 *" indextargets "*) echo http://archive.invalid/debian ;;
+*" pkgnames "*) cd "$ARCHIVE" && ls *.deb | sed 's/_.*//' ;;
 *" madison "*) cd "$ARCHIVE" && ls *.deb | sed 's/^\\(.*\\)_\\(.*\\)_.*/\\1 | \\2 | all/' ;;
 *" update "*) sleep 0.4 ;;
 *" download "*)
-	for last; do :; done
-	echo "$last" >>"$ARCHIVE/downloads"
 	sleep 0.4
-	cp "$ARCHIVE/${last%=*}"_*.deb . ;;
+	for word; do
+		case $word in [a-z]*=*) ;; *) continue ;; esac
+		echo "$word" >>"$ARCHIVE/downloads"
+		cp "$ARCHIVE/${word%=*}"_*.deb .
+	done ;;
 esac
 """
 
@@ -105,6 +108,32 @@ def test_a_failed_fetch_fails_and_leaves_nothing(clone: Path) -> None:
     assert fetch.returncode and "does not have the recorded sha256" in err
     cache = clone.parent / "cache"
     assert not list((cache / "src").glob("*")) and not list((cache / "debs").glob("*.deb"))
+
+
+def test_a_kernel_that_is_gone(clone: Path, sh: Run) -> None:
+    """The newest one of that series and kind is taken in its place, and says so."""
+    lines = ""
+    for kind in ("image", "headers"):
+        for release in ("6.1.0-51-amd64", "6.1.0-51-cloud-amd64", "6.1.0-49-amd64", "6.12.9-amd64"):
+            name = f"linux-{kind}-{release}"
+            tree = clone.parent / name
+            for folder in ("DEBIAN", "boot", f"usr/src/linux-headers-{release}"):
+                (tree / folder).mkdir(parents=True)
+            (tree / f"boot/vmlinuz-{release}").write_text(release)
+            control = f"Package: {name}\nVersion: 6.1\nArchitecture: all\n"
+            (tree / "DEBIAN/control").write_text(f"{control}Maintainer: x\nDescription: x\n")
+            sh("dpkg-deb", "-b", tree, clone.parent / "archive")
+        lines += f"stock-6.1 trixie linux-{kind}-6.1.0-50-amd64_6.0_all.deb {'0' * 64}\n"
+    versions = clone / "scripts/lib/versions.sh"
+    versions.write_text(versions.read_text().replace("DOWNLOADS='\n", f"DOWNLOADS='\n{lines}"))
+    for _ in range(2):  # The second time, it is in the cache.
+        out, err = start(clone, "scripts/fetch", "stock-6.1").communicate()
+        where = Path(out.strip())
+        assert (where / "vmlinuz").read_text() == "6.1.0-51-amd64", err
+        assert (where / "lib/modules/6.1.0-51-amd64").is_dir()
+    log = (clone.parent / "cache/logs/Download-stock-6.1.log").read_text()
+    assert "taking linux-image-6.1.0-51-amd64=6.1, not linux-image-6.1.0-50-amd64" in log
+    assert len((clone.parent / "archive/downloads").read_text().split()) == 2
 
 
 def test_a_lock_ends_with_its_script(clone: Path, sh: Run) -> None:
