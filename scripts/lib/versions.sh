@@ -55,7 +55,7 @@ stock-7.2          trixie-backports linux-headers-7.2.12+deb13-common_7.2.12-1~b
 stock-7.2          trixie-backports linux-kbuild-7.2.12+deb13_7.2.12-1~bpo13+1_amd64.deb 7b8867533c2fb100dacded82c2d2b4fc548841980f691b807d2d0b7d418f7356
 stock-7.3          trixie-backports linux-headers-7.3.4+deb13-common_7.3.4-1~bpo13+1_all.deb 886647d4a7b05d2aedd22f8e16917c5b75e97e8946966d6bac48962c40b19a06
 stock-7.3          trixie-backports linux-kbuild-7.3.4+deb13_7.3.4-1~bpo13+1_amd64.deb 248cce12d48862f7d38ca51efdb759c031192543d144f18bd36a5df37f156244
-module-root        trixie           gcc-12,gcc-14,gcc-14-aarch64-linux-gnu,make,libelf1t64,libssl3t64,pahole -
+module-root        trixie           gcc-12,gcc-14,gcc-14-aarch64-linux-gnu,libc6-dev,libc6-dev-arm64-cross,make,libelf1t64,libssl3t64,pahole -
 debian             trixie           qemu-system-x86,makedumpfile,bindgen,rustc,rust-src,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,kmod,perl,python3,patch,xz-utils,pahole -
 dkms-root          trixie,trixie-backports systemd-sysv,udev,initramfs-tools,zstd,dkms,kdump-tools,makedumpfile,linux-base/trixie-backports,linux-image-7.3.4+deb13-amd64,linux-headers-7.3.4+deb13-amd64,linux-source-7.3,rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,patch,pahole,xz-utils,python3,openssl -
 busybox-static     trixie           busybox-static_1%3a1.37.0-6+b9_amd64.deb                 598a3fd92bdafc34cd81196b2952ad36e910e47a4ecf162f8ce5e8e262598e53
