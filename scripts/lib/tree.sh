@@ -10,7 +10,7 @@
 tree_files() {
 	(
 		cd "$BLOG_TOP" || exit
-		sed 's/#.*//' patches/series | while read -r patch places; do
+		sed 's/#.*//; s/^?//' patches/series | while read -r patch places; do
 			for place in $places; do
 				from=${place%%:*} to=${place#*:}
 				[[ -e $from ]] || die "patches/series: there is no $from"
@@ -21,8 +21,23 @@ tree_files() {
 	)
 }
 
-# tree_patches: prints the names of the patches, in order. Each is a commit.
-tree_patches() { sed 's/#.*//' "$BLOG_TOP/patches/series" | awk 'NF { print $1 }'; }
+# tree_patches: prints the names of the patches, in order, but those of TREE_SKIPPED. Each is a
+# commit.
+tree_patches() {
+	sed 's/#.*//; s/^?//' "$BLOG_TOP/patches/series" | awk 'NF { print $1 }' |
+		grep -vxF -f <(echo "${TREE_SKIPPED-}")
+}
+
+# tree_skipped HAS: prints the optional patches that change a file that a tree lacks; the command
+# HAS FILE says whether the tree has it
+tree_skipped() {
+	local patch file
+	sed -n 's/^?\([^ ]*\).*/\1/p' "$BLOG_TOP/patches/series" | while read -r patch; do
+		while read -r file; do
+			"$1" "$file" || { echo "$patch" && break; }
+		done < <(sed -n 's|^--- a/\([^\t]*\).*|\1|p' "$BLOG_TOP/patches/$patch")
+	done
+}
 
 # tree_test_patches: prints patches on top, which only kernels of our own tests get
 tree_test_patches() { (cd "$BLOG_TOP/patches" && ls test/*.patch); }

@@ -22,6 +22,7 @@ OURS = (
     "Kconfig Kbuild blog include rust samples scripts patches Documentation docs tests/kunit"
     " tests/modules"
 )
+VERSIONS = TOP / "scripts/lib/versions.sh"
 POSTER = "A. Poster <poster@example.org>"
 
 
@@ -211,6 +212,29 @@ def test_a_hunk_that_does_not_fit_is_named_with_its_patch(tree: Tree) -> None:
 def test_a_missing_file_is_named(tree: Tree) -> None:
     (tree.path / "scripts/Makefile.modinst").unlink()
     tree.refuses("scripts/Makefile.modinst")
+
+
+def test_an_optional_patch_is_left_out_with_its_file(tree: Tree) -> None:
+    """The tree lacks a file that the patch changes. One that doesn't fit is no reason."""
+    (tree.path / "drivers/android/binder/debug.rs").unlink()
+    tree.before = state(tree.path)
+    left_out = " lacks a file that they change: rust-binder-blog.patch\n"
+    tree.does(f"{left_out}BLog fits", "--check")
+    tree.does(f"{left_out}BLog is in")
+    tree.does("up to date", "--check")
+    tree.does("BLog is out", "--revert")
+    assert tree.untouched()
+    tree.edit("drivers/block/rnull/rnull.rs", lambda text: text.replace("\n", "\n//\n"))
+    tree.refuses("patches/rnull-blog.patch does not fit", "--check")
+
+
+@pytest.mark.tier("deep")
+@pytest.mark.parametrize("series", re.findall("(?m)^kernel-([0-9.]+)", VERSIONS.read_text()))
+def test_every_series_of_the_kernel_fits(here: Path, series: str) -> None:
+    env = os.environ | {"KERNEL_SERIES": series}
+    said = run(TOP / "scripts/fetch", "kernel", env=env, check=True).stdout
+    done = run(here / "scripts/integrate", "--check", "--test", said.splitlines()[-1])
+    assert not done.returncode, done.stdout + done.stderr
 
 
 def test_a_foreign_file_in_the_way_is_named(tree: Tree) -> None:
