@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! How many records have the same values of some fields, in which interval of time.
+//!
+//! All counts are exact. Rows take a bounded amount of memory: more of them are an error.
 
-use std::io;
+use std::{
+    cmp::Reverse,
+    collections::HashMap,
+    io,
+    sync::{
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        Arc,
+    },
+};
 
 use crate::{
     decode::Entry,
     field::{Selector, Val},
     key,
-    tally::{Number, Rows, Sum, Tally},
 };
+
+/// As many bytes may all rows have.
+const MOST: usize = 256 << 20;
+/// What a row takes beside its key.
+const ROW: usize = 128;
 
 /// What is counted.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +34,36 @@ pub struct How {
     pub sum: Option<Selector>,
     /// The length of an interval in ns; `None`: all is one.
     pub interval: Option<i128>,
+}
+
+/// What a number adds up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// No record has it.
+    Absent,
+    /// This.
+    Is(i128),
+    /// It is too large.
+    TooLarge,
+}
+
+impl Number {
+    fn add(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Absent, n) | (n, Self::Absent) => n,
+            (Self::Is(a), Self::Is(b)) => a.checked_add(b).map_or(Self::TooLarge, Self::Is),
+            _ => Self::TooLarge,
+        }
+    }
+}
+
+/// What is added up of the records of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sum {
+    /// Records.
+    pub records: u64,
+    /// A number of theirs.
+    pub number: Number,
 }
 
 /// Records that have the same values.
@@ -33,43 +77,42 @@ pub struct Row {
     pub sum: Sum,
 }
 
-/// Counts.
-#[derive(Default)]
+/// Counts; clones count in the same way, and share the memory.
+#[derive(Clone, Default)]
 pub struct Counts {
     how: How,
-    /// By the interval and the values.
-    tally: Tally,
+    /// By when the interval begins, and the values.
+    rows: HashMap<(i128, Vec<u8>), Sum>,
+    /// Bytes of all rows.
+    bytes: Arc<AtomicUsize>,
     /// The key of the record at hand.
-    key: Vec<u8>,
+    key: (i128, Vec<u8>),
     /// All records.
     pub records: u64,
     /// From the first to the last record, in ns.
     pub range: Option<(i128, i128)>,
 }
 
-/// A number as bytes that sort as the numbers do.
-fn sorted(n: i128) -> [u8; 16] {
-    (n as u128 ^ 1 << 127).to_be_bytes()
-}
-
-const FROM: usize = size_of::<i128>();
-
 impl Counts {
-    /// Will count like this, as one of so many.
-    pub fn new(how: How, of: usize) -> Self {
-        Self { how, tally: Tally::one_of(of), ..Self::default() }
+    /// Will count like this.
+    pub fn new(how: How) -> Self {
+        Self { how, ..Self::default() }
     }
 
     /// Adds what another has counted in the same way.
-    pub fn with(mut self, other: Self) -> io::Result<Self> {
+    pub fn with(mut self, other: Self) -> Self {
         self.records += other.records;
         let ranges = self.range.into_iter().chain(other.range);
         self.range = ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        self.tally.append(other.tally)?;
-        Ok(self)
+        for (key, sum) in other.rows {
+            let row = self.rows.entry(key).or_insert(Sum { records: 0, number: Number::Absent });
+            row.records += sum.records;
+            row.number = row.number.add(sum.number);
+        }
+        self
     }
 
-    /// Counts a record, or a line of another log.
+    /// Counts a record, or a line of another log. An error says that there are too many rows.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let Some(subject) = entry.subject() else {
             return Ok(());
@@ -79,11 +122,10 @@ impl Counts {
         let (first, last) = self.range.unwrap_or((now, now));
         self.range = Some((first.min(now), last.max(now)));
         let interval = self.how.interval.filter(|n| *n > 0);
-        let from = interval.map_or(0, |n| now.div_euclid(n) * n);
-        self.key.clear();
-        self.key.extend(sorted(from));
+        self.key.0 = interval.map_or(0, |n| now.div_euclid(n) * n);
+        self.key.1.clear();
         for field in &self.how.by {
-            key::push(field, &subject, &mut self.key);
+            key::push(field, &subject, &mut self.key.1);
         }
         let sum = self.how.sum.as_ref();
         let number = match sum.and_then(|field| field.value(&subject)) {
@@ -91,37 +133,49 @@ impl Counts {
             Some(Val::Big(_)) => Number::TooLarge,
             _ => Number::Absent,
         };
-        self.tally.add(&self.key, Sum { records: 1, number })
+        if let Some(row) = self.rows.get_mut(&self.key) {
+            row.records += 1;
+            row.number = row.number.add(number);
+            return Ok(());
+        }
+        let bytes = self.key.1.len() + ROW;
+        if self.bytes.fetch_add(bytes, Relaxed) + bytes > MOST {
+            return Err(io::Error::other(
+                "the rows take more than 256 MiB: count by fewer fields, choose fewer records, \
+                 or convert them with --to parquet for a database",
+            ));
+        }
+        self.rows.insert(self.key.clone(), Sum { records: 1, number });
+        Ok(())
     }
 
     /// All rows: by time, and in each interval those with the most records first.
-    pub fn rows(self) -> io::Result<Ranked> {
-        let (mut rows, mut ranked) = (self.tally.rows()?, Tally::default());
-        while let Some((key, sum)) = rows.next()? {
-            let (from, values) = key.split_at(FROM);
-            let rank = (!sum.records).to_be_bytes();
-            ranked.add(&[from, &rank, values].concat(), sum)?;
-        }
-        Ok(Ranked(ranked.rows()?))
+    pub fn rows(self) -> impl Iterator<Item = Row> {
+        let mut rows: Vec<_> = self.rows.into_iter().collect();
+        rows.sort_unstable_by(|((from, values), sum), ((other_from, others), other)| {
+            let this = (from, Reverse(sum.records), values);
+            this.cmp(&(other_from, Reverse(other.records), others))
+        });
+        let row = |((from, values), sum): ((i128, Vec<u8>), Sum)| Row {
+            from,
+            values: key::cells(&values),
+            sum,
+        };
+        rows.into_iter().map(row)
     }
 }
 
-/// Rows in their order.
-pub struct Ranked(Rows);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Ranked {
-    /// The next one.
-    #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> io::Result<Option<Row>> {
-        let Some((key, sum)) = self.0.next()? else {
-            return Ok(None);
-        };
-        let (from, values) = key.split_at(FROM);
-        let from: [u8; FROM] = from.try_into().unwrap_or_default();
-        Ok(Some(Row {
-            from: (u128::from_be_bytes(from) ^ 1 << 127) as i128,
-            values: key::cells(&values[size_of_val(&sum.records)..]),
-            sum,
-        }))
+    #[test]
+    fn a_sum_may_be_too_large_or_absent() {
+        let add = |all: &[Number]| all.iter().fold(Number::Absent, |sum, n| sum.add(*n));
+        let (one, most) = (Number::Is(1), Number::Is(i128::MAX));
+        assert_eq!(add(&[]), Number::Absent);
+        assert_eq!(add(&[Number::Absent, one, one]), Number::Is(2));
+        assert_eq!(add(&[most, Number::Absent, one]), Number::TooLarge);
+        assert_eq!(add(&[Number::TooLarge, one]), Number::TooLarge);
     }
 }

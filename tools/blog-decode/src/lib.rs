@@ -103,7 +103,6 @@ pub mod sidetable;
 pub mod snapshot;
 pub mod spans;
 pub mod sums;
-pub mod tally;
 pub mod tasks;
 mod transport;
 pub mod unpack;

@@ -13,8 +13,6 @@ const PARTS: u64 = 128;
 pub struct Quantiles {
     parts: BTreeMap<u64, u64>,
     count: u64,
-    sum: u128,
-    min: u64,
     max: u64,
 }
 
@@ -34,16 +32,9 @@ fn largest(part: u64) -> u64 {
 impl Quantiles {
     /// Counts a value.
     pub fn add(&mut self, value: u64) {
-        self.add_many(value, 1);
-    }
-
-    /// Adds a value that is there `n` times.
-    pub fn add_many(&mut self, value: u64, n: u64) {
-        self.min = if self.count == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
-        self.count += n;
-        self.sum += u128::from(value) * u128::from(n);
-        *self.parts.entry(part(value)).or_default() += n;
+        self.count += 1;
+        *self.parts.entry(part(value)).or_default() += 1;
     }
 
     /// How many values there are.
@@ -51,42 +42,33 @@ impl Quantiles {
         self.count
     }
 
-    /// The smallest value.
-    pub fn min(&self) -> u64 {
-        self.min
-    }
-
     /// The largest value.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The mean, rounded down.
-    pub fn mean(&self) -> u64 {
-        (self.sum / u128::from(self.count.max(1))) as u64
-    }
-
-    /// So many of 1000 values are no larger than this.
-    pub fn of_1000(&self, share: u64) -> u64 {
-        let wanted = (u128::from(self.count) * u128::from(share)).div_ceil(1000);
+    /// So many of 100 values are no larger than this.
+    pub fn percentile(&self, share: u64) -> u64 {
+        let wanted = (u128::from(self.count) * u128::from(share)).div_ceil(100);
         let mut seen = 0;
         let enough = self.parts.iter().find(|(_, n)| {
             seen += u128::from(**n);
             seen >= wanted
         });
-        enough.map_or(self.max, |(part, _)| largest(*part).clamp(self.min, self.max))
+        enough.map_or(self.max, |(part, _)| largest(*part).min(self.max))
     }
 
     /// How many values there are from a power of two up to the next one, from the first one that
     /// has any to the last. If there are zeros, the first one begins at 0 and has them, too.
     pub fn octaves(&self) -> Vec<(u64, u64)> {
         let octave = |value: u64| value.checked_ilog2().unwrap_or(0);
-        if self.count == 0 {
+        let Some(first) = self.parts.keys().next().map(|part| octave(largest(*part))) else {
             return Vec::new();
-        }
-        let first = octave(self.min);
+        };
         let mut all: Vec<(u64, u64)> = (first..=octave(self.max)).map(|o| (1 << o, 0)).collect();
-        all[0].0 = all[0].0.min(self.min);
+        if self.parts.contains_key(&0) {
+            all[0].0 = 0;
+        }
         for (part, n) in &self.parts {
             all[(octave(largest(*part)) - first) as usize].1 += n;
         }
@@ -113,19 +95,18 @@ mod tests {
     fn of_few_values_each_share_is_one_of_them() {
         let mut q = Quantiles::default();
         [10, 20, 30].into_iter().for_each(|n| q.add(n));
-        let shares = [1, 333, 334, 500, 666, 667, 900, 1000];
-        let found = shares.map(|share| q.of_1000(share));
+        let found = [1, 33, 34, 50, 66, 67, 90, 100].map(|share| q.percentile(share));
         assert_eq!(found, [10, 10, 20, 20, 20, 30, 30, 30]);
     }
 
     #[test]
     fn quantiles_are_those_of_the_sorted_values() {
         let mut q = Quantiles::default();
-        assert_eq!((q.of_1000(500), q.mean(), q.octaves()), (0, 0, vec![]));
+        assert_eq!((q.percentile(50), q.octaves()), (0, vec![]));
         (1..=1000).rev().for_each(|n| q.add(n));
-        assert_eq!((q.count(), q.min(), q.max(), q.mean()), (1000, 1, 1000, 500));
-        for (share, exact) in [(1, 1), (100, 100), (500, 500), (990, 990), (1000, 1000)] {
-            let found = q.of_1000(share);
+        assert_eq!((q.count(), q.max()), (1000, 1000));
+        for (share, exact) in [(1, 10), (10, 100), (50, 500), (99, 990), (100, 1000)] {
+            let found = q.percentile(share);
             assert!(found >= exact && found - exact <= exact / 128, "{share}: {found}");
         }
         let octaves = q.octaves();

@@ -35,8 +35,6 @@ pub struct Pair {
     pub end: String,
     /// What both have the same values of; empty: the thread.
     pub keys: Vec<Selector>,
-    /// What spans are grouped by: fields of the start.
-    pub by: Vec<Selector>,
 }
 
 impl Pair {
@@ -55,8 +53,6 @@ pub struct Span<L> {
     pub key: Vec<u8>,
     /// The task that has started it.
     pub task: Option<Task>,
-    /// The values of what it is grouped by.
-    pub group: Vec<u8>,
     /// What is kept of the start.
     pub line: L,
 }
@@ -119,7 +115,6 @@ pub struct Half {
     /// The thread, if that is what belongs together.
     thread: Option<Thread>,
     ring: RingKey,
-    group: Vec<u8>,
 }
 
 impl Pair {
@@ -154,10 +149,6 @@ impl Pair {
         if !has_key {
             return Some(Seen::Keyless);
         }
-        let mut group = Vec::new();
-        for field in self.by.iter().filter(|_| is_start) {
-            key::push(field, &subject, &mut group);
-        }
         Some(Seen::Half(Half {
             is_start,
             is_end,
@@ -167,7 +158,6 @@ impl Pair {
             task,
             thread: self.keys.is_empty().then(|| Thread::of(entry.stream)),
             ring: ring(),
-            group,
         }))
     }
 }
@@ -312,7 +302,7 @@ impl<L> Spans<L> {
             self.over.entry(half.ring.clone()).or_default().push_back(end.now);
         }
         self.spans += 1;
-        Some(Span { length, key, task: half.task, group: half.group, line })
+        Some(Span { length, key, task: half.task, line })
     }
 
     fn start(&mut self, mut open: Open<L>) {
@@ -433,17 +423,11 @@ mod tests {
                 task: None,
                 thread: None,
                 ring: (0, "disk".into(), ring),
-                group: Vec::new(),
             })
         };
         let half = |is_start, now| half_in(1, is_start, now);
         let lost = |ring, from, until| Seen::Lost((0, "disk".into(), ring), from, until);
-        let mut spans = Spans::new(Pair {
-            start: "*".into(),
-            end: "*".into(),
-            keys: Vec::new(),
-            by: Vec::new(),
-        });
+        let mut spans = Spans::new(Pair { start: "*".into(), end: "*".into(), keys: Vec::new() });
         let mut lengths = Vec::new();
         for seen in [
             lost(1, 0, 5),
@@ -467,12 +451,8 @@ mod tests {
         assert_eq!((unpaired.backward, unpaired.starts, unpaired.ends), (1, 0, 0));
         // A loss of ring 1 between 10 and 20, which comes at its end.
         let count = |before: Vec<Seen>| {
-            let mut spans = Spans::new(Pair {
-                start: "*".into(),
-                end: "*".into(),
-                keys: Vec::new(),
-                by: Vec::new(),
-            });
+            let mut spans =
+                Spans::new(Pair { start: "*".into(), end: "*".into(), keys: Vec::new() });
             for seen in before.into_iter().chain([lost(1, 10, 20)]) {
                 spans.add(seen, || ());
             }

@@ -60,7 +60,7 @@ fn answers_and_files_are_the_same(dir: &Path, run: &dyn Fn(&[&str]) -> Output) {
     let spans = ["spans", "read 1 *", "read 4 *", "-n", "40"];
     for args in [
         &spans[..],
-        &[&spans[..], &["--json", "--by", "comm"]].concat(),
+        &[&spans[..], &["--json"]].concat(),
         &[&spans[..], &["-k", "component", "--time", "delta"]].concat(),
         &["gaps", "-n", "30"],
         &["gaps", "--json", "--grep", "read [17] "],

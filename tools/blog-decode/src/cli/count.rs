@@ -8,7 +8,7 @@ use super::{args::Stats, complain, print_each, session::Session, Failed};
 use crate::{
     boot::Boot,
     calendar::push_local,
-    counts::{Counts, How, Ranked, Row},
+    counts::{Counts, How, Number, Row},
     field::{classes, is_integer, Class, Field, Selector},
     key::{self, Cell, Tag},
     output::{
@@ -16,7 +16,6 @@ use crate::{
         text::escape_name,
     },
     sidetable::Site,
-    tally::Number,
 };
 
 /// Prints how many records there are of each kind.
@@ -45,13 +44,9 @@ pub fn count(args: &Stats) -> Result<u8, Failed> {
         }
     }
     let interval = args.per.map(|d| d.as_nanos() as i128);
-    let start = |threads| {
-        let how = How { by: by.clone(), sum: args.sum.clone(), interval };
-        Counts::new(how, threads)
-    };
-    let (all, end) = session.run_apart("counting", start, Counts::entry)?;
-    let counts = all.into_iter().try_fold(start(1), Counts::with);
-    let counts = counts.map_err(|e| e.to_string())?;
+    let counts = Counts::new(How { by: by.clone(), sum: args.sum.clone(), interval });
+    let (all, end) = session.run_apart("counting", || counts.clone(), Counts::entry)?;
+    let counts = all.into_iter().fold(counts, Counts::with);
     let sites = input.sites();
     let mut answer = Answer {
         args,
@@ -69,7 +64,7 @@ pub fn count(args: &Stats) -> Result<u8, Failed> {
         hidden_records: 0,
         has_overflow: false,
     };
-    let mut rows = counts.rows().map_err(|e| e.to_string())?;
+    let mut rows = counts.rows();
     print_each(|out| answer.more(&mut rows, out))?;
     Ok(end.status)
 }
@@ -134,12 +129,12 @@ struct Answer<'a> {
 
 impl Answer<'_> {
     /// Prints the next rows, some at a time; `false`: that was all.
-    fn more(&mut self, rows: &mut Ranked, out: &mut Vec<u8>) -> io::Result<bool> {
+    fn more(&mut self, rows: &mut dyn Iterator<Item = Row>, out: &mut Vec<u8>) -> io::Result<bool> {
         if self.at.is_none() && !self.args.json {
             self.head(out)?;
         }
         while out.len() < MANY {
-            let Some(row) = rows.next()? else {
+            let Some(row) = rows.next() else {
                 self.tail(out)?;
                 return Ok(false);
             };

@@ -148,12 +148,11 @@ impl Session {
     }
 
     /// Goes through all entries by several threads, each of which has some of the rings: for answers to
-    /// which the order of rings is of no matter. `start` makes what one of so many threads shows its
-    /// entries to. The answer is all of these, and how it ended. An error is one of `each`.
+    /// which the order of rings is of no matter. `start` makes what a thread shows its entries to. The answer is all of these, and how it ended. An error is one of `each`.
     pub fn run_apart<T: Send>(
         &self,
         doing: &'static str,
-        start: impl Fn(usize) -> T + Sync,
+        start: impl Fn() -> T + Sync,
         each: impl Fn(&mut T, &Entry<'_>) -> io::Result<()> + Sync,
     ) -> Result<(Vec<T>, End), Failed> {
         let parts = parts(&self.streams, self.threads);
@@ -168,7 +167,7 @@ impl Session {
                 let each = count as u64;
                 decoder = decoder.with_tick(move |done| progress.at(done * each, all));
             }
-            let mut to = start(count);
+            let mut to = start();
             let done = decoder.run(|entry| each(&mut to, entry));
             done.map(|()| (to, decoder.outcome()))
         };

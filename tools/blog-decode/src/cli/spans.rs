@@ -11,7 +11,7 @@ use super::{
     args, complain,
     count::Fields,
     print::{has_color, Printer},
-    print_each,
+    print_all,
     session::{End, Session},
     Failed, PARTIAL,
 };
@@ -21,43 +21,30 @@ use crate::{
     boot,
     decode::Entry,
     field::{Field, Selector},
-    key::{self, Cell, Tag},
+    key::{self, Tag},
     output::{
         json::Object,
         text::{escape_name, Line},
     },
     quantile::Quantiles,
     spans::{Pair, Seen, Slowest, Span, Spans, Unpaired},
-    tally::{Number, Row, Rows, Sum, Tally},
 };
 
-/// Shares of 1000 that are shown, and their names.
-const SHARES: [(u64, &str, &str); 4] = [
-    (500, "p50", "p50_ns"),
-    (900, "p90", "p90_ns"),
-    (990, "p99", "p99_ns"),
-    (999, "p99.9", "p999_ns"),
-];
 /// What a thread is.
 const THREAD: [Selector; 3] =
     [Selector::Field(Field::Pid), Selector::Field(Field::Tgid), Selector::Field(Field::Comm)];
 /// The longest bar of the histogram.
 const BAR: u64 = 50;
-/// As many bytes are printed at a time.
-const MANY: usize = 1 << 16;
 
 /// Prints how long spans were.
 pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
     let mut session = Session::open(&args.input, &args.filters, false, args.jobs)?;
     session.filter.with_left_out = true;
     let input = &session.input;
-    let fields = args.pair.key.iter().chain(&args.by);
-    input.tell_unknown("--key, --by", fields);
+    input.tell_unknown("--key", args.pair.key.iter());
     let mut printer = Printer::beside(&args.look, boot::width(&input.boots));
-    let pair = args.pair.pair(&args.start, &args.end, &args.by);
+    let pair = args.pair.pair(&args.start, &args.end);
     let mut spans = Spans::new(pair.clone());
-    // By group and length.
-    let mut groups = Tally::default();
     let (mut all, mut slowest) = (Quantiles::default(), Slowest::new(args.number));
     let mut entries = 0;
     let look = || Look(&pair);
@@ -68,11 +55,6 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
                 continue;
             };
             all.add(span.length);
-            if !args.by.is_empty() {
-                let key = [&span.group[..], &span.length.to_be_bytes()].concat();
-                let one = Sum { records: 1, number: Number::Absent };
-                groups.add(&key, one)?;
-            }
             slowest.add(span, number);
         }
         entries += std::mem::take(&mut made.entries);
@@ -90,40 +72,21 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
         status = status.max(PARTIAL);
     }
     let sites = input.sites();
-    let fields = |all| Fields::new(all, sites.as_deref());
+    let keys = Fields::new(&args.pair.key, sites.as_deref());
     let answer = Answer {
         all: &all,
-        keys: Some(fields(&args.pair.key)).filter(|_| !args.pair.key.is_empty()),
-        by: fields(&args.by),
+        keys: Some(keys).filter(|_| !args.pair.key.is_empty()),
         slowest: &slowest,
         lines: &lines,
         unpaired,
     };
-    let mut groups = Groups { rows: groups.rows().map_err(|e| e.to_string())?, next: None };
     let color = has_color(&args.look);
-    let mut begun = false;
-    print_each(|out| {
-        if !std::mem::replace(&mut begun, true) {
-            match args.look.json {
-                true => answer.sum_as_json(None, &all, out),
-                false => answer.head(out)?,
-            }
+    print_all(|out| match args.look.json {
+        true => {
+            answer.as_json(out);
+            Ok(())
         }
-        while out.len() < MANY {
-            match (groups.next()?, args.look.json) {
-                (Some((group, q)), true) => answer.sum_as_json(Some(&group), &q, out),
-                (Some((group, q)), false) => row(&q, Some(&key::text(&group)), out)?,
-                (None, true) => {
-                    answer.as_json(out);
-                    return Ok(false);
-                }
-                (None, false) => {
-                    answer.as_text(color, &mut printer, out)?;
-                    return Ok(false);
-                }
-            }
-        }
-        Ok(true)
+        false => answer.as_text(color, &mut printer, out),
     })?;
     Ok(status)
 }
@@ -147,41 +110,10 @@ impl Work for Look<'_> {
     }
 }
 
-/// The groups, one after the other.
-struct Groups {
-    rows: Rows,
-    /// The first row of the next one.
-    next: Option<Row>,
-}
-
-impl Groups {
-    fn next(&mut self) -> io::Result<Option<(Vec<Cell>, Quantiles)>> {
-        let (mut group, mut lengths) = (None, Quantiles::default());
-        loop {
-            let next = match self.next.take() {
-                Some(row) => Some(row),
-                None => self.rows.next()?,
-            };
-            let Some((key, sum)) = next else { break };
-            let Some((of, length)) = key.split_last_chunk() else {
-                continue;
-            };
-            if group.as_deref().is_some_and(|group: &[u8]| group != of) {
-                self.next = Some((key, sum));
-                break;
-            }
-            lengths.add_many(u64::from_be_bytes(*length), sum.records);
-            group.get_or_insert_with(|| of.to_vec());
-        }
-        Ok(group.map(|group| (key::cells(&group), lengths)))
-    }
-}
-
 struct Answer<'a> {
     all: &'a Quantiles,
     /// Without keys, a span is of one thread.
     keys: Option<Fields<'a>>,
-    by: Fields<'a>,
     /// With the numbers of their records, of which these are the lines.
     slowest: &'a Slowest<u64>,
     lines: &'a HashMap<u64, Line>,
@@ -189,23 +121,12 @@ struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    fn head(&self, out: &mut Vec<u8>) -> io::Result<()> {
-        if self.all.count() > 0 {
-            write!(out, "{:>11}", "spans")?;
-            let names = SHARES.iter().map(|(_, name, _)| *name);
-            for name in ["min"].into_iter().chain(names).chain(["max", "mean"]) {
-                write!(out, " {name:>8}")?;
-            }
-            out.push(b'\n');
-            row(self.all, None, out)?;
-        }
-        Ok(())
-    }
-
     fn as_text(&self, color: bool, printer: &mut Printer<'_>, out: &mut Vec<u8>) -> io::Result<()> {
         let (bold, reset) = if color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
         if self.all.count() > 0 {
-            out.push(b'\n');
+            writeln!(out, "{:>11} {:>8} {:>8} {:>8}", "spans", "p50", "p99", "max")?;
+            let [p50, p99, max] = self.times().map(duration);
+            writeln!(out, "{:>11} {p50:>8} {p99:>8} {max:>8}\n", self.all.count())?;
             let octaves = self.all.octaves();
             let most = octaves.iter().map(|(_, n)| *n).max().unwrap_or(1).max(1);
             for (from, n) in octaves {
@@ -226,22 +147,9 @@ impl Answer<'_> {
         notes(&self.unpaired).iter().try_for_each(|note| writeln!(out, "{note}"))
     }
 
-    fn sum_as_json(&self, group: Option<&[Cell]>, q: &Quantiles, out: &mut Vec<u8>) {
-        let mut o = Object::new(out);
-        o.text("type", "span-sum");
-        match group {
-            Some(group) => self.by.json("by", group, &mut o),
-            None => o.text("by", None),
-        }
-        o.number("spans", q.count());
-        o.number("min_ns", q.min());
-        for (share, _, key) in SHARES {
-            o.number(key, q.of_1000(share));
-        }
-        o.number("max_ns", q.max());
-        o.number("mean_ns", q.mean());
-        o.end();
-        out.push(b'\n');
+    /// Half of the spans, 99 of 100 and all are at most so long.
+    fn times(&self) -> [u64; 3] {
+        [self.all.percentile(50), self.all.percentile(99), self.all.max()]
     }
 
     /// A record, by its number.
@@ -276,6 +184,14 @@ impl Answer<'_> {
     }
 
     fn as_json(&self, out: &mut Vec<u8>) {
+        let mut o = Object::new(out);
+        o.text("type", "span-sum");
+        o.number("spans", self.all.count());
+        for (key, ns) in ["p50_ns", "p99_ns", "max_ns"].into_iter().zip(self.times()) {
+            o.number(key, ns);
+        }
+        o.end();
+        out.push(b'\n');
         for (from, n) in self.all.octaves() {
             let mut o = Object::new(out);
             o.text("type", "span-octave");
@@ -360,22 +276,6 @@ pub(super) fn notes(unpaired: &Unpaired) -> Vec<String> {
         all.push(format!("{keyless} records have no such key"));
     }
     all
-}
-
-fn row(q: &Quantiles, name: Option<&[u8]>, out: &mut Vec<u8>) -> io::Result<()> {
-    write!(out, "{:>11}", q.count())?;
-    let shares = SHARES.iter().map(|(share, ..)| q.of_1000(*share));
-    for ns in [q.min()].into_iter().chain(shares).chain([q.max(), q.mean()]) {
-        write!(out, " {:>8}", duration(ns))?;
-    }
-    if let Some(name) = name {
-        out.push(b' ');
-        let start = out.len();
-        out.extend_from_slice(name);
-        escape_name(out, start);
-    }
-    out.push(b'\n');
-    Ok(())
 }
 
 /// `12.3us` and the like: at most seven characters, for less than a day.

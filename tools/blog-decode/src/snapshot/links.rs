@@ -8,12 +8,17 @@
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
-use crate::tally::temporary;
-
 /// As many are in memory.
 const MOST: usize = 1 << 14;
 /// Bytes of one in the file.
 const SIZE: usize = 16;
+
+/// Says of an error that it is one of a temporary file.
+fn temporary(e: io::Error) -> io::Error {
+    let place = std::env::temp_dir();
+    let what = format!("a temporary file in {}: {e}", place.display());
+    io::Error::new(e.kind(), what)
+}
 
 /// The next piece of the same ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -19,14 +19,9 @@ pub struct PairArgs {
 }
 
 impl PairArgs {
-    /// With the patterns of both records, and what spans are grouped by.
-    pub fn pair(&self, start: &str, end: &str, by: &[Selector]) -> Pair {
-        Pair {
-            start: start.to_owned(),
-            end: end.to_owned(),
-            keys: self.key.clone(),
-            by: by.to_vec(),
-        }
+    /// With the patterns of both records.
+    pub fn pair(&self, start: &str, end: &str) -> Pair {
+        Pair { start: start.to_owned(), end: end.to_owned(), keys: self.key.clone() }
     }
 }
 
@@ -46,7 +41,7 @@ impl SpanArgs {
     /// All kinds of spans.
     pub fn pairs(&self) -> Vec<Pair> {
         let pairs = self.span.chunks_exact(2);
-        pairs.map(|p| self.keys.pair(&p[0], &p[1], &[])).collect()
+        pairs.map(|p| self.keys.pair(&p[0], &p[1])).collect()
     }
 }
 
@@ -68,11 +63,6 @@ pub struct Spans {
     #[command(flatten)]
     pub pair: PairArgs,
 
-    /// Group spans by the values of these fields of their starts, such as host or arg.op
-    /// (repeatable, or comma-separated)
-    #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = parse_field)]
-    pub by: Vec<Selector>,
-
     /// Show the N slowest spans
     #[arg(short, long, value_name = "N", default_value_t = 5)]
     pub number: usize,
@@ -93,7 +83,6 @@ A start that comes again before its end counts as a start without an end. At mos
 
 Examples:
   blog-decode spans -k arg.tag 'queue *' 'complete *' snapshot
-  blog-decode spans -k arg.tag --by host 'queue *' 'complete *' a.snap b.snap
   blog-decode spans 'lock *' 'unlock *' --comm 'fio*' -n 20 snapshot
   blog-decode spans -k arg.tag --json 'queue *' 'complete *' --vmcore /var/crash/dump
 
@@ -153,8 +142,8 @@ impl Stats {
 const STATS_HELP: &str = "\
 Without options other than --component and --keep, stats prints three tables: components with
 their losses, rings, and call sites. With other options, it prints one row for each
-combination of values. All counts and sums are exact, however many rows there are. Figures
-such as 12.3k are rounded; --json has them in full.
+combination of values. All counts and sums are exact. Figures such as 12.3k are rounded; --json has them
+in full.
 
 Examples:
   blog-decode stats snapshot
