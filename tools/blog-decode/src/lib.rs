@@ -86,7 +86,6 @@ pub mod foreign;
 pub mod format;
 pub mod gaps;
 mod identity;
-pub mod keep;
 pub mod key;
 mod kind;
 pub mod live;

@@ -9,7 +9,6 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     boot::Boot,
-    keep::{advise, Advice, Held, Stretch, Times},
     merge::{each_record, Counts, Seen, Stream},
     snapshot::Snapshot,
     wire::record::HEADER_SIZE,
@@ -70,20 +69,27 @@ pub struct RingSum {
     pub span: Option<Span>,
     /// From then on, in ns since boot, nothing is missing; `None`: nothing ever was.
     pub complete_from: Option<i128>,
-    /// Its records since the last loss.
-    pub stretch: Stretch,
-    /// When these begin.
-    pub stretch_from: Option<i128>,
 }
 
-impl RingSum {
-    fn held(&self) -> Held {
-        Held {
-            counts: self.counts,
-            records: self.sum.records,
-            bytes: self.sum.bytes,
-            stretch: self.stretch,
-            from: self.stretch_from,
+/// The records of a ring since its last loss.
+#[derive(Default)]
+struct SinceLoss {
+    /// Clock of the first one.
+    first: Option<u64>,
+    /// Records are missing before the first one.
+    is_cut: bool,
+    /// And after the last one.
+    is_lost: bool,
+}
+
+impl SinceLoss {
+    fn loss(&mut self) {
+        (self.is_cut, self.is_lost) = (true, true);
+    }
+
+    fn record(&mut self, clock: u64) {
+        if self.is_lost || self.first.is_none() {
+            (self.first, self.is_lost) = (Some(clock), false);
         }
     }
 }
@@ -105,8 +111,6 @@ pub struct ComponentSum {
     pub lost: u64,
     /// When the last file of its boot was made; or its last record, if that is later.
     pub end: i128,
-    /// What it would need to keep the time that was asked for.
-    pub keep: Option<Advice>,
 }
 
 impl ComponentSum {
@@ -188,16 +192,14 @@ pub struct Sums {
 impl Sums {
     /// Counts everything.
     pub fn new(files: &[Snapshot], streams: &[Stream], boots: &[Boot]) -> Self {
-        Self::with_tick(files, streams, boots, None, &mut |_| {})
+        Self::with_tick(files, streams, boots, &mut |_| {})
     }
 
-    /// Counts everything; `tick` gets now and then the number of records that are done. `keep`: how
-    /// many ns components should reach back.
+    /// Counts everything; `tick` gets now and then the number of records that are done.
     pub fn with_tick(
         files: &[Snapshot],
         streams: &[Stream],
         boots: &[Boot],
-        keep: Option<i128>,
         tick: &mut dyn FnMut(u64),
     ) -> Self {
         let mut this = Self::default();
@@ -207,15 +209,13 @@ impl Sums {
             let mut ring = RingSum::default();
             let mut clocks: Option<(u64, u64)> = None;
             let c = &boots[stream.file].calibration;
-            let wanted = keep.zip(c.taken()).map(|(ns, at)| i128::from(at.boot) - ns);
-            let mut stretch = Stretch::default();
+            let mut since = SinceLoss::default();
             ring.counts = each_record(files, stream, |seen| {
                 let Seen::Record { file, clock, site, len } = seen else {
-                    return stretch.loss();
+                    return since.loss();
                 };
                 let one = Sum { records: 1, bytes: (len + HEADER_SIZE) as u64 };
-                let is_wanted = wanted.is_some_and(|from| c.boot(clock) >= from);
-                stretch.record(clock, is_wanted.then_some(one.bytes));
+                since.record(clock);
                 ring.sum.add(one);
                 if ring.sum.records % TICK == 0 {
                     tick(done + ring.sum.records);
@@ -233,35 +233,27 @@ impl Sums {
             let exit = stream.exit();
             // A clear reports no loss. Everything since then is there.
             let cleared = stream.cleared().filter(|_| ring.counts.overwritten != 0);
-            stretch.is_cut |= cleared.is_some();
-            let from = match stretch.is_cut {
-                true if !stretch.is_lost => stretch.first.max(cleared),
-                _ => stretch.first,
+            let from = match (since.is_cut || cleared.is_some(), since.is_lost) {
+                (false, _) => None,
+                (true, false) => Some(since.first.max(cleared)),
+                (true, true) => Some(exit),
             };
-            ring.stretch_from = from.map(|clock| c.boot(clock));
-            ring.complete_from = match (stretch.is_cut, stretch.is_lost, exit) {
-                (false, ..) => None,
-                (true, false, _) => ring.stretch_from.or(Some(i128::MAX)),
-                (true, true, Some(exit)) => Some(c.boot(exit)),
-                (true, true, None) => Some(i128::MAX),
-            };
-            ring.stretch = stretch;
+            ring.complete_from = from.map(|at| at.map_or(i128::MAX, |clock| c.boot(clock)));
             this.component(&boots[stream.file], stream, &ring);
             this.rings.push(ring);
         }
-        this.end(files, streams, boots, keep);
+        this.end(streams, boots);
         this.sites = sites.into_iter().map(BySite::finish).collect();
         this
     }
 
     /// What follows from all rings together.
-    fn end(&mut self, files: &[Snapshot], streams: &[Stream], boots: &[Boot], keep: Option<i128>) {
+    fn end(&mut self, streams: &[Stream], boots: &[Boot]) {
         for ((of, _), sum) in &mut self.components {
             let taken = boots[*of].calibration.taken().map(|pair| pair.boot.into());
             let last = sum.span.map(|s| s.last);
             sum.end = taken.max(last).unwrap_or(0);
         }
-        let mut rings: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (stream, ring) in streams.iter().zip(&mut self.rings) {
             let key = (boots[stream.file].index, stream.component.clone());
             let Some(sum) = self.components.get_mut(&key) else {
@@ -270,18 +262,6 @@ impl Sums {
             // Not later than the end.
             ring.complete_from = ring.complete_from.map(|from| from.min(sum.end));
             sum.complete_from = sum.complete_from.max(ring.complete_from);
-            rings.entry(key).or_default().push((stream, &*ring));
-        }
-        let Some(ns) = keep else {
-            return;
-        };
-        for (key, sum) in &mut self.components {
-            let rings = rings.remove(key).unwrap_or_default();
-            let is_discard = rings.iter().any(|(stream, _)| stream.is_discard(files));
-            let is_known = !is_discard && boots[key.0].calibration.is_known();
-            let times = Times { first: sum.span.map(|span| span.first), end: sum.end };
-            let rings = rings.into_iter().map(|(stream, ring)| (stream, ring.held()));
-            sum.keep = advise(ns, times, rings).filter(|_| is_known);
         }
     }
 

@@ -74,14 +74,12 @@ fn since_boot(rig: &Rig) -> Vec<u8> {
 /// A snapshot of a component with rings of three threads, taken at 100 s: one that has overwritten
 /// 100 records up to 90 s and logs one a second, one with a single record at 20 s, and one of which
 /// all is overwritten. `left`: the file lacks records on purpose.
-fn overwritten(rig: &Rig, mode: u8, left: bool, boot: [u8; 16]) -> Vec<u8> {
-    let mut component = Builder::component_of(1, "disk", 0, [0; 8]);
-    component[6] = mode;
+fn overwritten(rig: &Rig, left: bool) -> Vec<u8> {
     let mut b = Builder::new();
-    b.system(boot)
+    b.system(BOOT_ID)
         .clock(1, &[[0; 4], [100 * S; 4]])
         .images(&[(1, 4, &rig.build_id, "test_mod")])
-        .section(4, &component);
+        .component(1, "disk");
     let mut page = Page::new(1, 5, 90 * S, 100);
     (90..100).for_each(|at| page.record(at * S, 1, (&1u32, &at)));
     let mut busy = Ring::task(1, 1, 7, "busy");
@@ -503,10 +501,8 @@ fn files(rig: &Rig) {
     }
     rig.write("back", b.end());
     rig.write("since-boot", since_boot(rig));
-    rig.write("reach", overwritten(rig, 0, false, BOOT_ID));
-    rig.write("reach-other", overwritten(rig, 0, false, [2; 16]));
-    rig.write("reach-left", overwritten(rig, 0, true, BOOT_ID));
-    rig.write("reach-discard", overwritten(rig, 1, false, BOOT_ID));
+    rig.write("reach", overwritten(rig, false));
+    rig.write("reach-left", overwritten(rig, true));
     for (kind, name) in [(1, "long-mono"), (2, "long-counter"), (3, "long-mixed")] {
         rig.write(name, long_capture(rig, kind));
     }

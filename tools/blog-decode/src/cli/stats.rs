@@ -31,14 +31,8 @@ use crate::{
 
 /// Prints sums.
 pub fn stats(args: &Stats) -> Result<u8, Failed> {
-    let keep = args.keep.map(|d| d.as_nanos() as i128);
     if args.counts_records() {
-        return match keep {
-            None => count(args),
-            Some(_) => Err("--keep is for all records of a component: no other option but \
-                            --component and --json goes with it"
-                .into()),
-        };
+        return count(args);
     }
     let input = Input::open(&args.input)?;
     let streams = input.streams(args.filters.components());
@@ -46,17 +40,17 @@ pub fn stats(args: &Stats) -> Result<u8, Failed> {
         let mut progress = Progress::new("counting", Unit::Records, false);
         let all = Some(merge::records(&streams));
         let mut tick = |done| progress.at(done, all);
-        Sums::with_tick(&input.files, &streams, &input.boots, keep, &mut tick)
+        Sums::with_tick(&input.files, &streams, &input.boots, &mut tick)
     };
     let sites = sites_of(&input, &sums);
     print_all(|out| {
         if args.json {
-            stats_json(&sums, &streams, (&input.boots, keep), &sites, out);
+            stats_json(&sums, &streams, &input.boots, &sites, out);
             Ok(())
         } else {
             let components = args.filters.components();
             let files = (&*input.files, &*input.boots);
-            stats_text(&sums, &streams, files, (&sites, keep), components, out)
+            stats_text(&sums, &streams, files, &sites, components, out)
         }
     })?;
     let left_out = sums.rings.iter().map(|r| r.counts.left_out);
@@ -155,31 +149,22 @@ fn stats_text(
     sums: &Sums,
     streams: &[merge::Stream],
     (files, boots): (&[Snapshot], &[Boot]),
-    (sites, keep): (&[Used<'_>], Option<i128>),
+    sites: &[Used<'_>],
     components: &[String],
     out: &mut Vec<u8>,
 ) -> std::io::Result<()> {
     let boot = Column::new(boots);
     boot.head(out);
-    let head = keep.map_or(String::new(), |ns| {
-        let wanted = format!("size_kb for {} s", ns as f64 / 1e9);
-        format!(" {wanted:>18} {:>8}", "ring_kb")
-    });
     writeln!(
         out,
-        "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}{head}",
+        "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}",
         "component", "rings", "records", "bytes", "rate/s", "span s", "complete s", "gone", "lost"
     )?;
     for ((of, name), c) in &sums.components {
         boot.of(&boots[*of], out);
-        let advice = keep.map_or(String::new(), |_| {
-            let [size, ring] = [c.keep.map(|k| k.size_kb), c.keep.map(|k| k.ring_kb)]
-                .map(|kb| kb.map_or("-".into(), |kb| kb.to_string()));
-            format!(" {size:>18} {ring:>8}")
-        });
         writeln!(
             out,
-            "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}{advice}",
+            "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}",
             name.escape_default().to_string(),
             c.rings,
             c.sum.records,
@@ -318,7 +303,7 @@ pub(super) fn site_json(id: u32, found: Option<&Found<'_>>, o: &mut Object<'_>) 
 fn stats_json(
     sums: &Sums,
     streams: &[merge::Stream],
-    (boots, keep): (&[Boot], Option<i128>),
+    boots: &[Boot],
     sites: &[Used<'_>],
     out: &mut Vec<u8>,
 ) {
@@ -331,11 +316,6 @@ fn stats_json(
         o.maybe("complete_from_boot_ns", c.complete_from);
         o.number("gone", c.gone);
         o.number("lost", c.lost);
-        if let Some(ns) = keep {
-            o.number("keep_ns", ns);
-            o.maybe("keep_size_kb", c.keep.map(|k| k.size_kb));
-            o.maybe("keep_ring_kb", c.keep.map(|k| k.ring_kb));
-        }
         o.end();
         out.push(b'\n');
     }

@@ -106,12 +106,6 @@ impl Stream {
         (self.cleared != 0).then_some(self.cleared)
     }
 
-    /// Whether it keeps its oldest records.
-    pub(crate) fn is_discard(&self, files: &[Snapshot]) -> bool {
-        let component = files[self.file].components.get(&self.of.id.0);
-        component.is_some_and(|c| c.mode != 0)
-    }
-
     /// A stretch of its pages, and the file that it is in.
     fn run(&self, i: usize) -> Option<(usize, &Run)> {
         match &self.united {

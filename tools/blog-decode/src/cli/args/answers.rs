@@ -115,11 +115,6 @@ pub struct Stats {
     #[arg(short, long, value_name = "N")]
     pub number: Option<usize>,
 
-    /// Also print the size_kb and ring_kb with which each component would keep this time, at its
-    /// present rate
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub keep: Option<Duration>,
-
     #[command(flatten)]
     pub filters: Filters,
 
@@ -140,14 +135,13 @@ impl Stats {
 }
 
 const STATS_HELP: &str = "\
-Without options other than --component and --keep, stats prints three tables: components with
-their losses, rings, and call sites. With other options, it prints one row for each
-combination of values. All counts and sums are exact. Figures such as 12.3k are rounded; --json has them
+Without options other than --component, stats prints three tables: components with their
+losses, rings, and call sites. With other options, it prints one row for each combination
+of values. All counts and sums are exact. Figures such as 12.3k are rounded; --json has them
 in full.
 
 Examples:
   blog-decode stats snapshot
-  blog-decode stats --keep 60s snapshot
   blog-decode stats --by comm,level -n 10 snapshot
   blog-decode stats --by arg.op --sum arg.bytes --per 1 --grep '^queue' snapshot
   blog-decode stats --by host --level warn fleet/*.snap
