@@ -236,12 +236,13 @@ fn a_pager_gets_what_a_terminal_would() {
             .args(args)
             .current_dir(dir.path())
             .env("TERM", "xterm")
+            .env("LESS", "-j10")
             .stdin(Stdio::null())
             .stdout(terminal.stdio())
             .stderr(terminal.stdio());
         match pager {
-            Some(pager) => command.env("PAGER", pager),
-            None => command.env_remove("PAGER").env("PATH", "nowhere"),
+            Some(pager) => command.env("BLOG_PAGER", pager),
+            None => command.env_remove("PAGER").env_remove("BLOG_PAGER").env("PATH", "nowhere"),
         };
         let status = command.status().unwrap();
         drop(command);
@@ -259,13 +260,16 @@ fn a_pager_gets_what_a_terminal_would() {
     }
     // One that isn't there is reported, and nothing is lost.
     let shown = run(&[], Some("no-such-pager -x"));
-    assert!(shown.contains("there is no pager no-such-pager"), "{shown}");
+    assert!(shown.contains("the pager no-such-pager -x can't be run"), "{shown}");
     assert!(shown.contains(said) && shown.contains(lost), "{shown}");
     // Nor by one that fails, or gives up, before it has read anything.
     for pager in ["false; exit 1", "most-is-not-there; echo", "exit 0"] {
         let shown = run(&[], Some(pager));
         assert!(shown.contains(said) && shown.contains(lost), "{shown}");
     }
+    // less shows colours, whatever else a user has it do.
+    run(&[], Some("echo \"$LESS\" > options; cat > paged"));
+    assert_eq!(fs::read_to_string(dir.path().join("options")).unwrap(), "-R -j10\n");
     // The reader has seen enough.
     let shown = run(&[], Some("head -c 1 > /dev/null; exit 1"));
     assert_eq!(shown, "");
