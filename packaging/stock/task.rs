@@ -71,26 +71,23 @@ fn find(home: usize, task: *mut task_struct) -> Option<(&'static AtomicPtr<Tls>,
 
 /// The table of the current task, or what stands for none. For the fast path.
 ///
+/// Nothing here is a call, for which each record would save registers.
+///
 /// # Safety
 ///
 /// `task` is the current task.
 #[inline(always)]
 pub(super) unsafe fn current_table(task: *mut task_struct) -> *const Tls {
     let home = home(task);
-    // SAFETY: A home is less than `SLOTS`, by the number of its bits.
-    let table = unsafe { TASKS.0.get_unchecked(home) }.load(Relaxed);
-    // SAFETY: As in `find`. What is this task's, the task itself has stored.
-    if unsafe { (*table).task.load(Relaxed) } == task.cast() {
-        return table;
+    for way in 0..WAYS {
+        // SAFETY: A home is less than `SLOTS`, by the number of its bits; so are the others.
+        let table = unsafe { TASKS.0.get_unchecked(home ^ way) }.load(Relaxed);
+        // SAFETY: As in `find`. What is this task's, the task itself has stored.
+        if unsafe { (*table).task.load(Relaxed) } == task.cast() {
+            return table;
+        }
     }
-    elsewhere(home, task)
-}
-
-/// The same, for a task that isn't at home.
-#[cold]
-#[inline(never)]
-fn elsewhere(home: usize, task: *mut task_struct) -> *const Tls {
-    find(home, task).map_or(no_rings(), |(_, table)| ptr::from_ref(table))
+    no_rings()
 }
 
 /// The table of a task, if it has one.

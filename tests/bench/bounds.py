@@ -157,13 +157,13 @@ def arm64(bounds: Bounds, run: Run) -> None:
 def stock(bounds: Bounds, run: Run) -> None:
     """The same in Debian's own kernel, where BLog has no hooks, and calls have mitigations."""
     limits = {
-        "2 scalars, task, with page turns: at most 75 instructions": (75.0, "blog_on", "task"),
-        "2 scalars, softirq: at most 85 instructions": (85, "blog_on", "softirq"),
-        "2 scalars from C, task: at most 120 instructions": (120, "blog_c_on", "task"),
+        "2 scalars, task, with page turns: at most 60 instructions": (60.0, "blog_on", "task"),
+        "2 scalars, softirq: at most 65 instructions": (65, "blog_on", "softirq"),
+        "2 scalars from C, task: at most 80 instructions": (80, "blog_c_on", "task"),
         "site off: at most 6 instructions": (6.49, "blog_site_off", "task"),
         "component off: at most 1 instruction": (1.49, "blog_component_off", "task"),
     }
-    elsewhere(bounds, run, limits, {"trace_printk": 15, "event_on": 9})
+    elsewhere(bounds, run, limits, {"trace_printk": 15, "event_on": 11})
 
 
 def traffic_bounds(bounds: Bounds, run: Run) -> None:
