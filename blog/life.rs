@@ -54,6 +54,7 @@ use crate::{
         }, //
     },
     sys::{
+        glue::shown,
         modules,
         quiesce, //
     },
@@ -188,7 +189,7 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
         let (config, name) = unsafe { ((*raw).config(), (*raw).name().unwrap_or_default()) };
         // SAFETY: As above.
         if let Err(e) = unsafe { attach(name, config, raw) } {
-            pr_warn!("component {name} can't log: {e:?}\n");
+            pr_warn!("component {} can't log: {e:?}\n", shown(name));
         }
     }
     blog_note_facts();
@@ -238,7 +239,10 @@ pub(crate) unsafe extern "C" fn blog_component_register(
         }
         // What a component is for must not fail because of its log.
         Err(e) => {
-            kernel::pr_warn_once!("component {name}, and perhaps others, can't log: {e:?}\n");
+            kernel::pr_warn_once!(
+                "component {}, and perhaps others, can't log: {e:?}\n",
+                shown(name)
+            );
             inert::take(config)
         }
     }

@@ -16,11 +16,7 @@ use core::{
     }, //
 };
 use kernel::{
-    bindings::{
-        self,
-        signal_struct,
-        task_struct, //
-    },
+    bindings,
     blog::{
         ring::{
             Ring,
@@ -33,7 +29,6 @@ use kernel::{
         wire::{
             dump::{
                 SideTable,
-                TaskLayout,
                 COMPONENTS,
                 STATE_ON, //
             },
@@ -71,43 +66,6 @@ use crate::{
     write::tables, //
 };
 
-/// Where the kernel that this is built for has what in a task_struct.
-const TASK: TaskLayout = TaskLayout {
-    size: size_of::<task_struct>() as u32,
-    pid: offset_of!(task_struct, pid) as u32,
-    tgid: offset_of!(task_struct, tgid) as u32,
-    comm: offset_of!(task_struct, comm) as u32,
-    state: offset_of!(task_struct, __state) as u32,
-    exit_state: offset_of!(task_struct, exit_state) as u32,
-    flags: offset_of!(task_struct, flags) as u32,
-    on_cpu: offset_of!(task_struct, on_cpu) as u32,
-    cpu: CPU,
-    blog_tls: kernel::blog::task::OFFSET,
-    tasks: offset_of!(task_struct, tasks) as u32,
-    thread_node: offset_of!(task_struct, thread_node) as u32,
-    signal: offset_of!(task_struct, signal) as u32,
-    thread_head: offset_of!(signal_struct, thread_head) as u32,
-    group_leader: offset_of!(task_struct, group_leader) as u32,
-    stack: offset_of!(task_struct, stack) as u32,
-    last_switch_time: LAST_SWITCH,
-    blocker: BLOCKER,
-};
-
-#[cfg(any(CONFIG_SMP, CONFIG_UML))]
-const CPU: u32 = offset_of!(task_struct, thread_info.cpu) as u32;
-#[cfg(not(any(CONFIG_SMP, CONFIG_UML)))]
-const CPU: u32 = kernel::blog::wire::dump::NO_FIELD;
-
-#[cfg(CONFIG_DETECT_HUNG_TASK)]
-const LAST_SWITCH: u32 = offset_of!(task_struct, last_switch_time) as u32;
-#[cfg(not(CONFIG_DETECT_HUNG_TASK))]
-const LAST_SWITCH: u32 = kernel::blog::wire::dump::NO_FIELD;
-
-#[cfg(CONFIG_DETECT_HUNG_TASK_BLOCKER)]
-const BLOCKER: u32 = offset_of!(task_struct, blocker) as u32;
-#[cfg(not(CONFIG_DETECT_HUNG_TASK_BLOCKER))]
-const BLOCKER: u32 = kernel::blog::wire::dump::NO_FIELD;
-
 /// Stores to fields of the root: `set!(field = value, …)`; see `Live::update`.
 macro_rules! set {
     ($($($field:ident).+ = $value:expr),* $(,)?) => {
@@ -127,7 +85,7 @@ pub(crate) fn init() {
         ring = Ring::LAYOUT,
         slot = Slot::LAYOUT,
         tls = Tls::LAYOUT,
-        task = TASK,
+        task = tasks::layout(),
         tables = tables::root(),
         locks = tasks::locks(),
         counts = counts::root(),

@@ -368,7 +368,7 @@ pub(crate) unsafe fn say(why: Why, task: *mut task_struct) {
     let found = room.zip(describe::lists());
     if let Some((room, lists)) = found.filter(|_| words::are_due(why as u32)) {
         // SAFETY: By this function's requirement.
-        let facts = unsafe { tasks::facts(task) };
+        let facts = unsafe { tasks::facts(task) }.task();
         // SAFETY: Likewise, and RCU's lock is held.
         unsafe { room.find(why, task) };
         room.make(&facts, lists);

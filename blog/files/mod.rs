@@ -10,8 +10,8 @@
 use kernel::{
     bindings,
     blog::{
-        blog_info,
-        wire::name::is_reserved, //
+        wire::name::is_reserved,
+        RawComponent, //
     },
     fmt,
     fs::{
@@ -21,6 +21,7 @@ use kernel::{
     iov::IovIterDest,
     new_mutex,
     prelude::*,
+    str::CString,
     sync::{
         global_lock,
         poll::PollTable,
@@ -50,8 +51,11 @@ use crate::{
     sys::{
         hook,
         tree::{
+            self,
             Dir,
-            OpenFile, //
+            FileKind,
+            OpenFile,
+            FILE_KINDS, //
         },
         waiters, //
     },
@@ -267,6 +271,9 @@ pub(crate) fn remove(state: &State) {
 
 /// What text files are of.
 trait Subject: Sync + Sized + 'static {
+    /// [`OpenFile::KIND`] of these files.
+    const KIND: u32;
+
     const FILES: &'static [TextFile<Self>];
 
     /// What a file is of that was made with this.
@@ -274,6 +281,8 @@ trait Subject: Sync + Sized + 'static {
 }
 
 impl Subject for () {
+    const KIND: u32 = 0;
+
     const FILES: &'static [TextFile<()>] = &GLOBAL;
 
     fn of(_: Option<&State>) -> Option<&()> {
@@ -282,6 +291,8 @@ impl Subject for () {
 }
 
 impl Subject for State {
+    const KIND: u32 = 1;
+
     const FILES: &'static [TextFile<State>] = &COMPONENT;
 
     fn of(state: Option<&State>) -> Option<&State> {
@@ -289,21 +300,11 @@ impl Subject for State {
     }
 }
 
-fn name_of(file: &File) -> &CStr {
-    // SAFETY: An open file keeps its name, a C string, and nobody renames any of ours.
-    unsafe {
-        let dentry = (*file.as_ptr()).__bindgen_anon_1.f_path.dentry;
-        CStr::from_char_ptr((*dentry).__bindgen_anon_1.d_name.name)
-    }
-}
-
-#[pin_data]
 struct OpenText<T: Subject> {
     state: Option<Arc<State>>,
     file: &'static TextFile<T>,
     /// What it said when it was last read from its start.
-    #[pin]
-    said: Mutex<Said>,
+    said: Pin<KBox<Mutex<Said>>>,
 }
 
 struct Said(KVVec<u8>);
@@ -326,33 +327,44 @@ impl<T: Subject> fmt::Display for OpenText<T> {
     }
 }
 
+/// All kinds of files, for `sys/tree.c`.
+#[no_mangle]
+#[allow(non_upper_case_globals)]
+static blog_file_kinds: [FileKind; FILE_KINDS] = [
+    at::<OpenText<()>>(0),
+    at::<OpenText<State>>(1),
+    at::<Reader<false>>(2),
+    at::<Reader<true>>(3),
+    at::<PreviousFile>(4),
+    at::<Map>(5),
+];
+
+const fn at<T: OpenFile>(place: u32) -> FileKind {
+    assert!(T::KIND == place);
+    FileKind::of::<T>()
+}
+
 impl<T: Subject> OpenFile for OpenText<T> {
+    const KIND: u32 = <T as Subject>::KIND;
     const POLLS: bool = true;
 
-    fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>> {
+    fn open(of: u64, file: &File) -> Result<KBox<Self>> {
         hook::may_open()?;
         let state = registry::by_id(of)?;
-        let name = name_of(file);
+        let name = tree::name_of(file);
         let file = T::FILES.iter().find(|file| file.name == name);
         let file = file.ok_or(EINVAL)?;
-        KBox::pin_init(
-            pin_init!(Self { state, file, said <- new_mutex!(Said(KVVec::new())) }),
-            GFP_KERNEL,
-        )
+        let said = KBox::pin_init(new_mutex!(Said(KVVec::new())), GFP_KERNEL)?;
+        Ok(KBox::new(Self { state, file, said }, GFP_KERNEL)?)
     }
 
     /// Reads on; at the start of the file, makes its text anew.
-    fn read(
-        self: Pin<&Self>,
-        _file: &File,
-        to: &mut IovIterDest<'_>,
-        at: &mut Offset,
-    ) -> Result<usize> {
+    fn read(&self, _file: &File, to: &mut IovIterDest<'_>, at: &mut Offset) -> Result<usize> {
         let mut said = self.said.lock();
         if *at == 0 {
             said.0.clear();
             // Nothing else can fail.
-            fmt::Write::write_fmt(&mut *said, fmt!("{}", &*self)).map_err(|_| ENOMEM)?;
+            fmt::Write::write_fmt(&mut *said, fmt!("{self}")).map_err(|_| ENOMEM)?;
         }
         match to.simple_read_from_buffer(at, &said.0)? {
             0 if !to.is_empty() && (*at as usize) < said.0.len() => Err(EFAULT),
@@ -361,7 +373,7 @@ impl<T: Subject> OpenFile for OpenText<T> {
     }
 
     /// Of `trigger`, whether it has frozen something; the others are always ready.
-    fn poll(self: Pin<&Self>, file: &File, table: PollTable<'_>) -> u32 {
+    fn poll(&self, file: &File, table: PollTable<'_>) -> u32 {
         let state = self.state.as_ref().filter(|_| self.file.name == c"trigger");
         let Some(state) = state else {
             return bindings::POLLIN | bindings::POLLRDNORM | bindings::POLLOUT;
@@ -374,10 +386,15 @@ impl<T: Subject> OpenFile for OpenText<T> {
         0
     }
 
-    fn write(self: Pin<&Self>, text: &str) -> Result {
+    fn write(&self, text: &str) -> Result {
         let write = self.file.write.ok_or(EINVAL)?;
         write(T::of(self.state.as_deref()).ok_or(EINVAL)?, text)
     }
+}
+
+unsafe extern "C" {
+    // sys/marker.c
+    fn blog_mark(component: &RawComponent, line: *const c_char) -> bool;
 }
 
 /// Logs a line as the component's driver would, from the writing task.
@@ -385,19 +402,11 @@ impl<T: Subject> OpenFile for OpenText<T> {
 /// `EBADF` if it isn't logged: the component is off or detached, or its level or `control` says so.
 pub(crate) fn mark(state: &State, text: &str) -> Result {
     let line = text.strip_suffix('\n').unwrap_or(text);
-    let mut is_logged = false;
-    state.look(|inner| {
-        if let Some(component) = inner.component() {
-            // Evaluated only if the site is on.
-            blog_info!(
-                component,
-                "{line}",
-                line = {
-                    is_logged = true;
-                    line
-                }
-            );
-        }
+    let line = CString::try_from_fmt(fmt!("{line}"))?;
+    let is_logged = state.look(|inner| {
+        // SAFETY: The component is there as long as the lock is held; the line is a C string.
+        let mark = |component| unsafe { blog_mark(component, line.as_char_ptr()) };
+        inner.component().is_some_and(mark)
     });
     is_logged.then_some(()).ok_or(EBADF)
 }

@@ -14,7 +14,6 @@
 //! dynamic component doesn't take it; but that has its side in its state, which a probe keeps.
 
 use core::{
-    mem::offset_of,
     ptr,
     slice,
     sync::atomic::{
@@ -23,7 +22,6 @@ use core::{
     }, //
 };
 use kernel::{
-    bindings::task_struct,
     blog::{
         wire::{
             file::BUILD_ID_MAX,
@@ -319,7 +317,7 @@ unsafe extern "C" fn blog_probe_hit(target: *const c_void, words: *const u64) {
         let word = match fetch.base {
             // SAFETY: By this function's requirement.
             Base::Word(n) => unsafe { words.add(n.min(WORDS - 1)).read() },
-            Base::Comm => (tasks::current().addr() + offset_of!(task_struct, comm)) as u64,
+            Base::Comm => tasks::current_comm(),
         };
         fetch.follow(word, pack::load)
     };

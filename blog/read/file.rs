@@ -35,16 +35,15 @@ use crate::{
 };
 
 /// An open file `stream` or `snapshot`; of a component, or of all where it was made without one.
-#[pin_data]
 pub(crate) struct Reader<const STREAM: bool> {
-    #[pin]
-    walk: Mutex<Walk>,
+    walk: Pin<KBox<Mutex<Walk>>>,
 }
 
 impl<const STREAM: bool> OpenFile for Reader<STREAM> {
+    const KIND: u32 = 2 + STREAM as u32;
     const STREAM: bool = true;
 
-    fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>> {
+    fn open(of: u64, file: &File) -> Result<KBox<Self>> {
         hook::may_open()?;
         let addresses = hook::shows_addresses(file);
         let only = registry::by_id(of)?;
@@ -52,22 +51,14 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
             true => Form::Stream,
             false => Form::Snapshot,
         };
-        KBox::pin_init(
-            try_pin_init!(Self {
-                walk <- new_mutex!(Walk::new(form, only, addresses)?),
-            }),
-            GFP_KERNEL,
-        )
+        let walk = Walk::new(form, only, addresses)?;
+        let walk = KBox::pin_init(new_mutex!(walk), GFP_KERNEL)?;
+        Ok(KBox::new(Self { walk }, GFP_KERNEL)?)
     }
 
     /// Reads on; 0 at the end. If there is nothing to read now, it waits, or with `O_NONBLOCK`
     /// returns `EAGAIN`, after a look at all rings, so that what was logged before was read.
-    fn read(
-        self: Pin<&Self>,
-        file: &File,
-        to: &mut IovIterDest<'_>,
-        _at: &mut Offset,
-    ) -> Result<usize> {
+    fn read(&self, file: &File, to: &mut IovIterDest<'_>, _at: &mut Offset) -> Result<usize> {
         if to.is_empty() {
             return Ok(0);
         }
@@ -99,12 +90,12 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
     }
 
     /// Chooses what this open file gives, before it is read; see [`Chosen::parse`].
-    fn write(self: Pin<&Self>, text: &str) -> Result {
+    fn write(&self, text: &str) -> Result {
         self.walk.lock().choose(Chosen::parse(text)?)
     }
 
     /// Looks at the rings, unless that was done just now and somebody waits.
-    fn poll(self: Pin<&Self>, file: &File, table: PollTable<'_>) -> u32 {
+    fn poll(&self, file: &File, table: PollTable<'_>) -> u32 {
         let waits = waiters::poll(file, table);
         let mut walk = self.walk.lock();
         if (!waits || walk.rests().is_none()) && walk.peek().is_err() {

@@ -36,9 +36,10 @@ pub(crate) struct Map {
 }
 
 impl OpenFile for Map {
+    const KIND: u32 = 5;
     const MAPS: bool = true;
 
-    fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>> {
+    fn open(of: u64, file: &File) -> Result<KBox<Self>> {
         hook::may_open()?;
         if !hook::shows_addresses(file) {
             return Err(EPERM);
@@ -48,20 +49,18 @@ impl OpenFile for Map {
             return Err(EOPNOTSUPP);
         }
         let state = registry::by_id(of)?.ok_or(EINVAL)?;
-        Ok(KBox::pin(Self { state }, GFP_KERNEL)?)
+        Ok(KBox::new(Self { state }, GFP_KERNEL)?)
     }
 
     /// Maps the memory that the component has now. `ENODATA`: it has none; `EAGAIN`: it has just
     /// got another one; `EINVAL` for more pages than there are, and where the mapping could be
     /// written or executed.
-    fn mmap(self: Pin<&Self>, vma: &VmaNew) -> Result {
+    fn mmap(&self, vma: &VmaNew, first: usize) -> Result {
         vma.try_clear_maywrite()?;
         vma.try_clear_mayexec()?;
         vma.set_dontcopy();
         vma.set_dontexpand();
         vma.set_dontdump();
-        // SAFETY: The area is being made, and nobody else has it.
-        let first = unsafe { (*vma.as_ptr()).vm_pgoff };
         let count = (vma.end() - vma.start()) / PAGE_SIZE;
         let look = |memory: &Memory| (memory.file_pages(), memory.has_meta_page());
         let (there, has_meta) = self.state.look_at_memory(look).ok_or(ENODATA)?;

@@ -143,7 +143,10 @@ fn parts<'a>(memory: &'a [u8], region: &Region) -> Result<impl Iterator<Item = &
 unsafe fn begin(memory: NonNull<[u8]>) {
     // SAFETY: By this function's requirement.
     if let Err(e) = unsafe { start_region(memory) } {
-        pr_warn!("persist={}: too small ({e:?})\n", params::persist());
+        pr_warn!(
+            "persist={}: too small ({e:?})\n",
+            glue::shown(params::persist())
+        );
     }
 }
 
@@ -172,7 +175,8 @@ pub(crate) fn init() {
     if name.is_empty() || params::is_quiet() {
         return;
     }
-    let Some(memory) = pages::reserved(name) else {
+    let (memory, name) = (pages::reserved(name), glue::shown(name));
+    let Some(memory) = memory else {
         pr_warn!(
             "persist={name}: no memory is reserved by this name: reserve_mem=SIZE:4096:{name}\n"
         );
@@ -285,21 +289,18 @@ pub(crate) fn is_there() -> bool {
 pub(crate) struct PreviousFile(Arc<Previous>);
 
 impl OpenFile for PreviousFile {
-    fn open(_of: u64, file: &File) -> Result<Pin<KBox<Self>>> {
+    const KIND: u32 = 4;
+
+    fn open(_of: u64, file: &File) -> Result<KBox<Self>> {
         hook::may_open()?;
         if !hook::shows_addresses(file) {
             return Err(EPERM);
         }
         let copy = PREVIOUS.lock().clone().ok_or(ENODATA)?;
-        Ok(KBox::pin(Self(copy), GFP_KERNEL)?)
+        Ok(KBox::new(Self(copy), GFP_KERNEL)?)
     }
 
-    fn read(
-        self: Pin<&Self>,
-        _file: &File,
-        to: &mut IovIterDest<'_>,
-        at: &mut Offset,
-    ) -> Result<usize> {
+    fn read(&self, _file: &File, to: &mut IovIterDest<'_>, at: &mut Offset) -> Result<usize> {
         let start = *at;
         let mut skip = usize::try_from(start).map_err(|_| EINVAL)?;
         // Once for all that is read: there may be as many parts as pages.
@@ -320,7 +321,7 @@ impl OpenFile for PreviousFile {
     }
 
     /// Lets it go, once no file is open any more.
-    fn write(self: Pin<&Self>, text: &str) -> Result {
+    fn write(&self, text: &str) -> Result {
         if text.trim_end() != "1" {
             return Err(EINVAL);
         }

@@ -2,23 +2,20 @@
 
 //! A reader's position in a ring: its section, and pieces of its pages.
 
-use kernel::{
-    blog::{
-        ring::{
-            Info,
-            RingState,
-            NO_PAGE, //
-        },
-        wire::{
-            file as format,
-            page::PageInfo,
-            record::{
-                Lost,
-                LOST_CAUSES, //
-            }, //
-        }, //
+use kernel::blog::{
+    ring::{
+        Info,
+        RingState,
+        NO_PAGE, //
     },
-    prelude::*, //
+    wire::{
+        file as format,
+        page::PageInfo,
+        record::{
+            Lost,
+            LOST_CAUSES, //
+        }, //
+    }, //
 };
 
 use crate::{

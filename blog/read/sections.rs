@@ -314,7 +314,7 @@ impl Sections {
     pub(super) fn tasks(&mut self, from: &mut u32, slots: impl Fn(u32) -> bool) -> Result<bool> {
         self.begin();
         if !self.waits.is_empty() {
-            for wait in mem::take(&mut self.waits) {
+            for wait in &mem::take(&mut self.waits) {
                 self.push(wait.as_bytes())?;
             }
             self.end(Kind::Waits)?;

@@ -132,7 +132,7 @@ impl Places {
     /// `raw` is null or valid until it is detached.
     unsafe fn put(
         &mut self,
-        new: &mut Option<Pin<UniqueArc<State>>>,
+        new: &mut Option<UniqueArc<State>>,
         wanted: &CStr,
         raw: *const RawComponent,
     ) -> Result<(Arc<State>, bool)> {
@@ -170,7 +170,7 @@ impl Places {
             return Err(if may_come { EAGAIN } else { ENOSPC });
         };
         let mut unique = new.take().ok_or(EINVAL)?;
-        unique.as_mut().set_place(slot as u16, name);
+        unique.set_place(slot as u16, name);
         let state = Arc::from(unique);
         // SAFETY: By this function's requirement.
         unsafe { state.connect(raw) };
@@ -210,8 +210,8 @@ pub(crate) unsafe fn attach(
     raw: *const RawComponent,
     sweep: impl Fn(),
 ) -> Result<(Arc<State>, bool)> {
-    let new = State::new(name, raw.is_null(), config);
-    let mut new = Some(UniqueArc::pin_init(new, GFP_KERNEL)?);
+    let new = State::new(name, raw.is_null(), config)?;
+    let mut new = Some(UniqueArc::new(new, GFP_KERNEL)?);
     loop {
         // SAFETY: By this function's requirement.
         let result = unsafe { PLACES.lock().put(&mut new, name, raw) };

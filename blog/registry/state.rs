@@ -41,11 +41,7 @@ use core::{
 };
 use kernel::{
     blog::{
-        component::{
-            is_on,
-            Component,
-            Switch, //
-        },
+        component::Switch,
         ring::{
             place_of,
             Info,
@@ -94,6 +90,7 @@ use crate::{
         Stock, //
     },
     sys::{
+        glue::shown,
         pages::Kept,
         quiesce,
         tree::Dir, //
@@ -171,30 +168,15 @@ pub(crate) struct Inner {
 // SAFETY: `raw` is only used under the component's lock, and `RawComponent` is `Sync`.
 unsafe impl Send for Inner {}
 
-/// The driver's side of a component whose lock is held, so that it isn't detached.
-pub(crate) struct Attached<'a>(&'a RawComponent);
-
-// SAFETY: The component is connected. What it leads to stays for log calls that have begun: see
-// "Lifetimes" above.
-unsafe impl Component for Attached<'_> {
-    fn is_on(&self) -> bool {
-        is_on(self.0)
-    }
-
-    fn raw(&self) -> &RawComponent {
-        self.0
-    }
-}
-
 impl Inner {
     pub(crate) fn attached(&self) -> bool {
         !self.raw.is_null()
     }
 
-    /// To log to it.
-    pub(crate) fn component(&self) -> Option<Attached<'_>> {
+    /// The driver's side; it stays while the lock is held.
+    pub(crate) fn component(&self) -> Option<&RawComponent> {
         // SAFETY: One that isn't null is valid, by the requirement of `connect`.
-        unsafe { self.raw.as_ref() }.map(Attached)
+        unsafe { self.raw.as_ref() }
     }
 
     /// The driver's side, as log calls see it.
@@ -281,7 +263,6 @@ impl Settings {
 /// See [`State::control`].
 pub(crate) type Control<'a> = Guard<'a, (), MutexBackend>;
 
-#[pin_data]
 pub(crate) struct State {
     /// NUL padded.
     pub(crate) name: [u8; NAME_MAX],
@@ -301,34 +282,49 @@ pub(crate) struct State {
     max_bytes: AtomicU32,
     found: Kept<Described>,
     /// Held while somebody changes what is logged, or where to.
-    #[pin]
-    control: Mutex<()>,
-    #[pin]
-    inner: Mutex<Inner>,
+    control: Pin<KBox<Mutex<()>>>,
+    inner: Pin<KBox<Mutex<Inner>>>,
     /// Its folder, once there is one.
-    #[pin]
-    pub(crate) files: Mutex<Option<Dir>>,
+    pub(crate) files: Pin<KBox<Mutex<Option<Dir>>>>,
 }
 
 impl State {
     /// Makes a component that has no place and no name, is not attached and has no memory. It is to
     /// be called about like `wanted`.
-    pub(super) fn new(wanted: &CStr, dynamic: bool, config: &Config) -> impl PinInit<Self, Error> {
+    pub(super) fn new(wanted: &CStr, dynamic: bool, config: &Config) -> Result<Self> {
         let size_kb = config.size_kb.clamp(*SIZE_KB.start(), *SIZE_KB.end());
         let ring_kb = config.ring_kb.clamp(*RING_KB.start(), *RING_KB.end());
         if (size_kb, ring_kb) != (config.size_kb, config.ring_kb) {
-            pr_warn!("{wanted}: size_kb or ring_kb is out of range\n");
+            pr_warn!("{}: size_kb or ring_kb is out of range\n", shown(wanted));
         }
         let enabled = config.enabled;
         let (level, mode) = (config.known_level(), config.known_mode());
         if level.is_none() || mode.is_none() {
-            pr_warn!("{wanted}: level or mode is out of range, so they are info and overwrite\n");
+            pr_warn!(
+                "{}: level or mode is out of range, so they are info and overwrite\n",
+                shown(wanted)
+            );
         }
         let level = level.or(Some(Level::Info));
         let discard = u8::from(mode == Some(Mode::Discard));
         // It has the name and the settings here.
         let own = dynamic.then(|| RawComponent::new(Config::new()));
-        try_pin_init!(Self {
+        let inner = Inner {
+            raw: ptr::null(),
+            ended: 0,
+            memory: None,
+            told: false,
+            gone_before: None,
+            generation: 0,
+            cleared: 0,
+            enabled,
+            level,
+            privacy: Privacy::Hash,
+            size_kb,
+            ring_kb,
+            warn_share: 8,
+        };
+        Ok(Self {
             name: [0; NAME_MAX],
             slot: NOBODYS_SLOT,
             id: LAST_ID.fetch_add(1, Relaxed) + 1,
@@ -342,23 +338,9 @@ impl State {
                 root: Live::zeroed(),
                 lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
             })?,
-            control <- new_mutex!(()),
-            inner <- new_mutex!(Inner {
-                raw: ptr::null(),
-                ended: 0,
-                memory: None,
-                told: false,
-                gone_before: None,
-                generation: 0,
-                cleared: 0,
-                enabled,
-                level,
-                privacy: Privacy::Hash,
-                size_kb,
-                ring_kb,
-                warn_share: 8,
-            }),
-            files <- new_mutex!(None),
+            control: KBox::pin_init(new_mutex!(()), GFP_KERNEL)?,
+            inner: KBox::pin_init(new_mutex!(inner), GFP_KERNEL)?,
+            files: KBox::pin_init(new_mutex!(None), GFP_KERNEL)?,
         })
     }
 
@@ -377,10 +359,9 @@ impl State {
     }
 
     /// Gives it its place and its name, before anybody knows it.
-    pub(super) fn set_place(self: Pin<&mut Self>, slot: u16, name: [u8; NAME_MAX]) {
-        let this = self.project();
-        *this.name = name;
-        *this.slot = slot;
+    pub(super) fn set_place(&mut self, slot: u16, name: [u8; NAME_MAX]) {
+        self.name = name;
+        self.slot = slot;
     }
 
     /// Whether it was made at run time.
@@ -527,7 +508,7 @@ impl State {
             return;
         }
         if let Err(e) = self.switch_on(control) {
-            pr_warn!("{}: has no memory: {e:?}\n", self.name());
+            pr_warn!("{}: has no memory: {e:?}\n", shown(self.name()));
             self.look(|inner| self.apply(inner));
             self.apply_key(control);
         }
@@ -614,7 +595,10 @@ impl State {
         });
         self.apply_key(control);
         if let Some((has, kb)) = less {
-            pr_warn!("{}: has {has} KiB of memory, not {kb}\n", self.name());
+            pr_warn!(
+                "{}: has {has} KiB of memory, not {kb}\n",
+                shown(self.name())
+            );
         }
         Ok(())
     }

@@ -300,7 +300,7 @@ impl Trigger {
         let mut life = self.life();
         if Phase::of(life) == Phase::Armed {
             // SAFETY: The current task is valid.
-            let pid = || unsafe { (*tasks::current()).pid };
+            let pid = || unsafe { tasks::facts(tasks::current()) }.pid;
             let is_it = site_shl10 == self.site.load(Relaxed)
                 && self.test().is_none_or(|test| test.holds(payload));
             let Some(fired) = is_it.then(|| self.fire(life, pid())).flatten() else {

@@ -22,6 +22,7 @@ use super::{
     words, //
 };
 use crate::sys::{
+    glue::shown,
     hook,
     params, //
 };
@@ -99,7 +100,10 @@ pub(crate) fn fulfil(state: &State) {
             continue;
         }
         if let Err(e) = state.set(&wish.settings) {
-            pr_warn!("{name}: can't have all settings that component= wishes: {e:?}\n");
+            pr_warn!(
+                "{}: can't have all settings that component= wishes: {e:?}\n",
+                shown(name)
+            );
         }
     }
 }

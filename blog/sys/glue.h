@@ -14,11 +14,13 @@ struct blog_config;
 struct dentry;
 struct file;
 struct file_operations;
+struct iov_iter;
 struct kernel_param;
 struct module;
 struct page;
 struct poll_table_struct;
 struct task_struct;
+struct vm_area_struct;
 
 /* Where a record goes; struct Place of rust/kernel/blog/ring/. */
 struct blog_place {
@@ -82,7 +84,7 @@ void blog_write_packed(const struct blog_component *comp, u32 site_shl10, const 
 
 /* In Rust, with the hooks: where crash tools start, and its freeze. */
 void blog_root_freeze(u64 counter, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
-		      const struct task_struct *tsk);
+		      const struct task_struct *tsk, s32 pid, s32 tgid, const char *comm);
 
 /* The seam: hook.c with patches to the core kernel, hookless.c without. */
 int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed));
@@ -95,6 +97,64 @@ struct dentry *blog_tracefs_dir(const char *name, struct dentry *parent);
 void blog_tracefs_file(const char *name, umode_t mode, struct dentry *parent, unsigned long data,
 		       const struct file_operations *fops);
 void blog_tracefs_remove(struct dentry *dir);
+
+/* Fields of a task; struct Facts of tasks/mod.rs. */
+struct blog_task_facts {
+	u64 start_time;
+	u64 self_exec_id;
+	u64 comm[2];
+	s32 pid;
+	s32 tgid;
+	u32 state;
+	u32 exit_state;
+	u32 is_kernel;
+	u32 on_cpu;
+	u32 cpu;
+};
+
+/* Where a task has what; struct TaskLayout of rust/kernel/blog/wire/dump.rs. */
+struct blog_task_layout {
+	u32 size;
+	u32 pid;
+	u32 tgid;
+	u32 comm;
+	u32 state;
+	u32 exit_state;
+	u32 flags;
+	u32 on_cpu;
+	u32 cpu;
+	u32 blog_tls;
+	u32 tasks;
+	u32 thread_node;
+	u32 signal;
+	u32 thread_head;
+	u32 group_leader;
+	u32 stack;
+	u32 last_switch_time;
+	u32 blocker;
+};
+
+extern const struct blog_task_layout blog_task_layout;
+
+/* Kinds of files; FILE_KINDS of sys/tree.rs. */
+#define BLOG_FILE_KINDS 6
+
+/* What a kind of file does; struct FileKind of sys/tree.rs, and what @open has made. */
+struct blog_file_kind {
+	bool stream;
+	bool polls;
+	bool maps;
+	int (*open)(unsigned long of, const struct file *file, void **opened);
+	void (*release)(void *opened);
+	ssize_t (*read)(const void *opened, const struct file *file, struct iov_iter *to,
+			loff_t *at);
+	int (*write)(const void *opened, const char *text, size_t size);
+	u32 (*poll)(const void *opened, const struct file *file, struct poll_table_struct *table);
+	int (*mmap)(const void *opened, struct vm_area_struct *area, unsigned long first);
+};
+
+/* In files/mod.rs. */
+extern const struct blog_file_kind blog_file_kinds[BLOG_FILE_KINDS];
 
 /* A folder; struct Dir of sys/tree.rs. */
 struct blog_dir {
@@ -122,8 +182,10 @@ u64 blog_hook_stop(struct blog_hook *hook);
 struct blog_dir blog_tree_start(void);
 struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in);
 void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data,
-		      const struct file_operations *fops);
+		      u32 kind);
 void blog_dir_remove(const struct blog_dir *dir);
+const char *blog_file_name(const struct file *file);
+bool blog_mark(const struct blog_component *component, const char *line);
 long blog_copy_string(const char *s, char *dst, size_t max);
 long blog_string_length(const char *s, size_t max);
 /* On kernels without patches: what hookless.c calls. */
@@ -138,7 +200,7 @@ void blog_start_suspend(void);
 void blog_stay(void);
 u64 blog_local_clock(void);
 struct task_struct *blog_current(void);
-u32 blog_cpu_of(const struct task_struct *task);
+void blog_task_facts(const struct task_struct *task, struct blog_task_facts *facts);
 u32 blog_lock_owner(u32 kind);
 struct task_struct *blog_waits(const struct task_struct *task, u64 *lock, u32 *kind, u32 *flags);
 unsigned long blog_tls_lock(u32 group);

@@ -10,6 +10,7 @@ use kernel::{
     bindings,
     error::to_result,
     prelude::*,
+    str::BStr,
     time::msecs_to_jiffies,
     transmute::FromBytes, //
 };
@@ -44,6 +45,11 @@ pub(crate) unsafe fn set_key(key: *mut bindings::static_key, on: bool) {
             false => bindings::static_key_disable(key),
         }
     }
+}
+
+/// A name as messages show it.
+pub(crate) fn shown(name: &CStr) -> &BStr {
+    BStr::from_bytes(name.to_bytes())
 }
 
 /// Copies between slices of one length; copy_from_slice() would have a panic for others.

@@ -97,7 +97,8 @@ static noinline void blog_crash(void)
 {
 	/* In rust/kernel/blog/root.rs, which is built in, too. */
 	blog_root_freeze(get_cycles(), ktime_get_mono_fast_ns(), ktime_get_boot_fast_ns(),
-			 ktime_get_real_fast_ns(), local_clock(), raw_smp_processor_id(), current);
+			 ktime_get_real_fast_ns(), local_clock(), raw_smp_processor_id(), current,
+			 current->pid, current->tgid, current->comm);
 }
 
 static int blog_panic(struct notifier_block *nb, unsigned long event, void *msg)

@@ -11,6 +11,11 @@
 #include "glue.h"
 
 #ifdef CONFIG_MODULES
+/* Where a module's constants are. Older kernels know it otherwise: packaging/anykernel/compat.h. */
+#ifndef blog_rodata
+#define blog_rodata(mod) (&(mod)->mem[MOD_RODATA])
+#endif
+
 /*
  * A table of a module that is coming: its bounds are symbols, as those of code
  * tags are (lib/codetag.c). Each crate in the module has two of its own, around
@@ -49,7 +54,7 @@ static const u8 *blog_build_id(const struct module *mod)
 	 * to compare with would lie there, too.
 	 */
 	static const u8 none[20];
-	const struct module_memory *data = &mod->mem[MOD_RODATA];
+	const struct module_memory *data = blog_rodata(mod);
 	size_t at;
 
 	for (at = 0; at + 4 * sizeof(u32) + sizeof(none) <= data->size; at += sizeof(u32)) {

@@ -8,6 +8,7 @@
  */
 
 #include <linux/gfp.h>
+#include <linux/io.h>
 #include <linux/libnvdimm.h>
 #include <linux/mm.h>
 #include <linux/notifier.h>

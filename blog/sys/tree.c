@@ -5,16 +5,120 @@
  * number of its subject, which BLog looks up whenever the file is opened.
  */
 
+#include <linux/dcache.h>
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/kconfig.h>
+#include <linux/mm_types.h>
+#include <linux/poll.h>
 #include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/splice.h>
+#include <linux/string.h>
 
 #include "glue.h"
 
 /* Whether there is sys/tracefs.c: else the compiler drops what calls it. */
 #define BLOG_HAS_TRACEFS (IS_ENABLED(CONFIG_BLOG_HOOKS) && IS_ENABLED(CONFIG_TRACING))
+
+/* The most bytes of a write. */
+#define BLOG_WRITE_MAX 4096
+
+static struct file_operations blog_fops[BLOG_FILE_KINDS];
+
+static const struct blog_file_kind *blog_kind(const struct file *file)
+{
+	return &blog_file_kinds[file->f_op - blog_fops];
+}
+
+static int blog_file_open(struct inode *inode, struct file *file)
+{
+	const struct blog_file_kind *kind = blog_kind(file);
+
+	/* It never fails. */
+	if (kind->stream)
+		stream_open(inode, file);
+	return kind->open((unsigned long)inode->i_private, file, &file->private_data);
+}
+
+static int blog_file_release(struct inode *inode, struct file *file)
+{
+	blog_kind(file)->release(file->private_data);
+	return 0;
+}
+
+static ssize_t blog_file_read(struct kiocb *call, struct iov_iter *to)
+{
+	struct file *file = call->ki_filp;
+
+	return blog_kind(file)->read(file->private_data, file, to, &call->ki_pos);
+}
+
+/*
+ * Reads into new pages, which go to the pipe. As with other files, the pipe is locked
+ * meanwhile, also while this waits for something to read.
+ */
+static ssize_t blog_file_splice(struct file *file, loff_t *at, struct pipe_inode_info *pipe,
+				size_t size, unsigned int flags)
+{
+	/* Then it waits only if another thread takes the data meanwhile. */
+	if (flags & SPLICE_F_NONBLOCK && !blog_kind(file)->poll(file->private_data, file, NULL))
+		return -EAGAIN;
+	return copy_splice_read(file, at, pipe, size, flags);
+}
+
+static ssize_t blog_file_write(struct file *file, const char __user *from, size_t size, loff_t *at)
+{
+	char *text;
+	int ret;
+
+	if (!size || size > BLOG_WRITE_MAX)
+		return -EINVAL;
+	text = memdup_user(from, size);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	ret = blog_kind(file)->write(file->private_data, text, size);
+	kfree(text);
+	return ret ?: size;
+}
+
+static __poll_t blog_file_poll(struct file *file, struct poll_table_struct *table)
+{
+	return (__force __poll_t)blog_kind(file)->poll(file->private_data, file, table);
+}
+
+static int blog_file_mmap(struct file *file, struct vm_area_struct *area)
+{
+	return blog_kind(file)->mmap(file->private_data, area, area->vm_pgoff);
+}
+
+const char *blog_file_name(const struct file *file)
+{
+	return file->f_path.dentry->d_name.name;
+}
+
+/* What differs between kernels is in C: struct file_operations has no layout of its own. */
+static void blog_fill_fops(void)
+{
+	const struct blog_file_kind *kind;
+	u32 n;
+
+	for (n = 0; n < BLOG_FILE_KINDS; n++) {
+		kind = &blog_file_kinds[n];
+		blog_fops[n] = (struct file_operations){
+			.open = blog_file_open,
+			.release = blog_file_release,
+			.read_iter = blog_file_read,
+			.write = blog_file_write,
+			.poll = kind->polls ? blog_file_poll : NULL,
+			.splice_read = kind->stream ? blog_file_splice : NULL,
+			/* Debugfs opens no file that has this under lockdown. */
+			.mmap = kind->maps ? blog_file_mmap : NULL,
+			.llseek = kind->stream ? NULL : default_llseek,
+		};
+	}
+}
 
 /* The folder "blog". */
 struct blog_dir blog_tree_start(void)
@@ -24,6 +128,7 @@ struct blog_dir blog_tree_start(void)
 		.debugfs = debugfs_create_dir("blog", NULL),
 	};
 
+	blog_fill_fops();
 	if (!IS_ERR(root.debugfs))
 		return root;
 	if (root.tracefs)
@@ -51,8 +156,10 @@ struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in)
  * keeps what it needs.
  */
 void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data,
-		      const struct file_operations *fops)
+		      u32 kind)
 {
+	const struct file_operations *fops = &blog_fops[kind % BLOG_FILE_KINDS];
+
 	if (BLOG_HAS_TRACEFS)
 		blog_tracefs_file(name, mode, in->tracefs, data, fops);
 	debugfs_create_file_unsafe(name, mode, in->debugfs, (void *)data, fops);

@@ -7,8 +7,7 @@
 //! whose subject is gone fails.
 
 use core::{
-    marker::PhantomData,
-    ptr,
+    slice,
     str, //
 };
 use kernel::{
@@ -21,19 +20,16 @@ use kernel::{
     iov::IovIterDest,
     mm::virt::VmaNew,
     prelude::*,
-    sync::poll::PollTable,
-    types::ForeignOwnable,
-    uaccess::{
-        UserPtr,
-        UserSlice, //
-    }, //
+    sync::poll::PollTable, //
 };
 
-const WRITE_MAX: usize = 4096;
-/// Of `include/linux/splice.h`.
-const SPLICE_F_NONBLOCK: u32 = 2;
+/// How many kinds of file there are; `BLOG_FILE_KINDS` of `glue.h`.
+pub(crate) const FILE_KINDS: usize = 6;
 
 pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
+    /// Its place among the kinds, `blog_file_kinds` of `files/`.
+    const KIND: u32;
+
     /// Whether the file is a stream: it has no position, and reads don't wait for each other.
     const STREAM: bool = false;
 
@@ -44,191 +40,169 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
     const MAPS: bool = false;
 
     /// Opens the file that was made with the number `of`.
-    fn open(of: u64, file: &File) -> Result<Pin<KBox<Self>>>;
+    fn open(of: u64, file: &File) -> Result<KBox<Self>>;
 
     /// Reads on at `at`, which means nothing for a stream.
-    fn read(
-        self: Pin<&Self>,
-        _file: &File,
-        _to: &mut IovIterDest<'_>,
-        _at: &mut Offset,
-    ) -> Result<usize> {
+    fn read(&self, _file: &File, _to: &mut IovIterDest<'_>, _at: &mut Offset) -> Result<usize> {
         Err(EINVAL)
     }
 
     /// Takes what one `write()` held.
-    fn write(self: Pin<&Self>, _text: &str) -> Result {
+    fn write(&self, _text: &str) -> Result {
         Err(EINVAL)
     }
 
-    /// Fills an area of a process with what it maps.
-    fn mmap(self: Pin<&Self>, _area: &VmaNew) -> Result {
+    /// Fills an area of a process with what it maps, from page `first` of the file on.
+    fn mmap(&self, _area: &VmaNew, _first: usize) -> Result {
         Err(ENODEV)
     }
 
     /// What is ready, as a mask of `POLLIN` and so on.
-    fn poll(self: Pin<&Self>, _file: &File, _table: PollTable<'_>) -> u32 {
+    fn poll(&self, _file: &File, _table: PollTable<'_>) -> u32 {
         0
     }
 }
 
-/// The operations of such files.
-struct Operations<T>(PhantomData<T>);
+/// What C calls of a kind of file; `struct blog_file_kind` of `glue.h`.
+#[repr(C)]
+pub(crate) struct FileKind {
+    stream: bool,
+    polls: bool,
+    maps: bool,
+    open: unsafe extern "C" fn(c_ulong, *const bindings::file, *mut *mut c_void) -> c_int,
+    release: unsafe extern "C" fn(*mut c_void),
+    read: unsafe extern "C" fn(
+        *const c_void,
+        *const bindings::file,
+        *mut bindings::iov_iter,
+        *mut Offset,
+    ) -> isize,
+    write: unsafe extern "C" fn(*const c_void, *const u8, usize) -> c_int,
+    poll: unsafe extern "C" fn(
+        *const c_void,
+        *const bindings::file,
+        *mut bindings::poll_table_struct,
+    ) -> u32,
+    mmap: unsafe extern "C" fn(*const c_void, *mut bindings::vm_area_struct, usize) -> c_int,
+}
 
-impl<T: OpenFile> Operations<T> {
-    /// # Safety
-    ///
-    /// The kernel is opening the file, which [`Dir::file`] has made.
-    unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-        // SAFETY: By the requirements of both functions. Nobody else has the file yet, and its
-        // opener may set its private data.
-        from_result(|| unsafe {
-            if T::STREAM {
-                // It never fails.
-                bindings::stream_open(inode, file);
-            }
-            let of = (*inode).i_private.addr() as u64;
-            (*file).private_data = T::open(of, File::from_raw_file(file))?.into_foreign();
-            Ok(0)
-        })
-    }
-
-    /// # Safety
-    ///
-    /// [`Self::open`] has opened the file, and this is its last use.
-    unsafe extern "C" fn release(_: *mut bindings::inode, file: *mut bindings::file) -> c_int {
-        // SAFETY: `open` has put it there, and nobody uses it any more.
-        drop(unsafe { Pin::<KBox<T>>::from_foreign((*file).private_data) });
-        0
-    }
-
-    /// What [`Self::open`] has put there, and the file.
-    ///
-    /// # Safety
-    ///
-    /// `open` has opened the file, which stays open for `'a`.
-    unsafe fn of<'a>(file: *mut bindings::file) -> (Pin<&'a T>, &'a File) {
-        // SAFETY: By this function's requirement; what `open` has put there stays until `release`.
-        unsafe {
-            (
-                Pin::<KBox<T>>::borrow((*file).private_data),
-                File::from_raw_file(file),
-            )
+impl FileKind {
+    /// The kind of a type.
+    pub(crate) const fn of<T: OpenFile>() -> Self {
+        Self {
+            stream: T::STREAM,
+            polls: T::POLLS,
+            maps: T::MAPS,
+            open: open::<T>,
+            release: release::<T>,
+            read: read::<T>,
+            write: write::<T>,
+            poll: poll::<T>,
+            mmap: mmap::<T>,
         }
     }
+}
 
-    /// # Safety
-    ///
-    /// [`Self::open`] has opened the file of `call`. Both are valid and the callee's during the
-    /// call.
-    unsafe extern "C" fn read(call: *mut bindings::kiocb, to: *mut bindings::iov_iter) -> isize {
-        // SAFETY: By this function's requirement; a file is read to what can be written to.
-        let ((this, file), at, to) = unsafe {
-            let at = &mut (*call).ki_pos;
-            (Self::of((*call).ki_filp), at, IovIterDest::from_raw(to))
-        };
-        from_result(|| Ok(this.read(file, to, at)? as isize))
+/// # Safety
+///
+/// The kernel is opening the file, and `opened` is valid for a write.
+unsafe extern "C" fn open<T: OpenFile>(
+    of: c_ulong,
+    file: *const bindings::file,
+    opened: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: By this function's requirement.
+    from_result(|| unsafe {
+        *opened = KBox::into_raw(T::open(of as u64, File::from_raw_file(file))?).cast();
+        Ok(0)
+    })
+}
+
+/// # Safety
+///
+/// [`open`] has made this, and this is its last use.
+unsafe extern "C" fn release<T: OpenFile>(this: *mut c_void) {
+    // SAFETY: By this function's requirement.
+    drop(unsafe { KBox::from_raw(this.cast::<T>()) });
+}
+
+/// # Safety
+///
+/// [`open`] has made `this` for the file; the rest is valid, and the callee's during the call.
+unsafe extern "C" fn read<T: OpenFile>(
+    this: *const c_void,
+    file: *const bindings::file,
+    to: *mut bindings::iov_iter,
+    at: *mut Offset,
+) -> isize {
+    // SAFETY: By this function's requirement; a file is read to what can be written to.
+    from_result(|| unsafe {
+        let this = &*this.cast::<T>();
+        let n = this.read(
+            File::from_raw_file(file),
+            IovIterDest::from_raw(to),
+            &mut *at,
+        )?;
+        Ok(n as isize)
+    })
+}
+
+/// # Safety
+///
+/// [`open`] has made `this`, and `text` is valid for `size` bytes.
+unsafe extern "C" fn write<T: OpenFile>(
+    this: *const c_void,
+    text: *const u8,
+    size: usize,
+) -> c_int {
+    // SAFETY: By this function's requirement.
+    let (this, text) = unsafe { (&*this.cast::<T>(), slice::from_raw_parts(text, size)) };
+    from_result(|| {
+        this.write(str::from_utf8(text).map_err(|_| EINVAL)?)?;
+        Ok(0)
+    })
+}
+
+/// # Safety
+///
+/// [`open`] has made `this` for the file. The table is null, or valid during the call.
+unsafe extern "C" fn poll<T: OpenFile>(
+    this: *const c_void,
+    file: *const bindings::file,
+    table: *mut bindings::poll_table_struct,
+) -> u32 {
+    // SAFETY: By this function's requirement.
+    unsafe {
+        let this = &*this.cast::<T>();
+        this.poll(File::from_raw_file(file), PollTable::from_raw(table))
     }
+}
 
-    /// Reads into new pages, which go to the pipe. As with other files, the pipe is locked
-    /// meanwhile, also while this waits for something to read.
-    ///
-    /// # Safety
-    ///
-    /// [`Self::open`] has opened the file. `at` and the pipe are valid, and the pipe is locked.
-    unsafe extern "C" fn splice(
-        file: *mut bindings::file,
-        at: *mut bindings::loff_t,
-        pipe: *mut bindings::pipe_inode_info,
-        len: usize,
-        flags: u32,
-    ) -> isize {
-        // SAFETY: By this function's requirements.
-        unsafe {
-            // Then it waits only if another thread takes the data meanwhile.
-            if flags & SPLICE_F_NONBLOCK != 0 && Self::poll(file, ptr::null_mut()) == 0 {
-                return EAGAIN.to_errno() as isize;
-            }
-            bindings::copy_splice_read(file, at, pipe, len, flags)
-        }
-    }
-
-    /// # Safety
-    ///
-    /// [`Self::open`] has opened the file.
-    unsafe extern "C" fn write(
-        file: *mut bindings::file,
-        buf: *const c_char,
-        count: usize,
-        _at: *mut bindings::loff_t,
-    ) -> isize {
-        let from = UserSlice::new(UserPtr::from_ptr(buf.cast_mut().cast()), count).reader();
-        // SAFETY: By this function's requirement.
-        let (this, _) = unsafe { Self::of(file) };
-        from_result(|| {
-            if count == 0 || count > WRITE_MAX {
-                return Err(EINVAL);
-            }
-            let mut bytes = KVec::new();
-            from.read_all(&mut bytes, GFP_KERNEL)?;
-            this.write(str::from_utf8(&bytes).map_err(|_| EINVAL)?)?;
-            Ok(count as isize)
-        })
-    }
-
-    /// # Safety
-    ///
-    /// [`Self::open`] has opened the file. The table is null, or valid during the call.
-    unsafe extern "C" fn poll(
-        file: *mut bindings::file,
-        table: *mut bindings::poll_table_struct,
-    ) -> bindings::__poll_t {
-        // SAFETY: By this function's requirement.
-        let ((this, file), table) = unsafe { (Self::of(file), PollTable::from_raw(table)) };
-        this.poll(file, table)
-    }
-
-    /// # Safety
-    ///
-    /// [`Self::open`] has opened the file. The area is just being made.
-    unsafe extern "C" fn mmap(
-        file: *mut bindings::file,
-        area: *mut bindings::vm_area_struct,
-    ) -> c_int {
-        // SAFETY: By this function's requirement.
-        let ((this, _), area) = unsafe { (Self::of(file), VmaNew::from_raw(area)) };
-        from_result(|| this.mmap(area).map(|()| 0))
-    }
-
-    const TABLE: bindings::file_operations = bindings::file_operations {
-        open: Some(Self::open),
-        release: Some(Self::release),
-        read_iter: Some(Self::read),
-        write: Some(Self::write),
-        poll: if T::POLLS { Some(Self::poll) } else { None },
-        splice_read: if T::STREAM { Some(Self::splice) } else { None },
-        // Debugfs opens no file that has this under lockdown.
-        mmap: if T::MAPS { Some(Self::mmap) } else { None },
-        llseek: if T::STREAM {
-            None
-        } else {
-            Some(bindings::default_llseek)
-        },
-        ..pin_init::zeroed()
-    };
+/// # Safety
+///
+/// [`open`] has made `this`, and the area is just being made.
+unsafe extern "C" fn mmap<T: OpenFile>(
+    this: *const c_void,
+    area: *mut bindings::vm_area_struct,
+    first: usize,
+) -> c_int {
+    // SAFETY: By this function's requirement.
+    let (this, area) = unsafe { (&*this.cast::<T>(), VmaNew::from_raw(area)) };
+    from_result(|| this.mmap(area, first).map(|()| 0))
 }
 
 unsafe extern "C" {
     safe fn blog_tree_start() -> Dir;
     fn blog_dir_create(name: *const c_char, parent: &Dir) -> Dir;
-    fn blog_file_create(
-        name: *const c_char,
-        mode: u16,
-        dir: &Dir,
-        data: usize,
-        operations: *const c_void,
-    );
+    fn blog_file_create(name: *const c_char, mode: u16, dir: &Dir, data: c_ulong, kind: u32);
     fn blog_dir_remove(dir: &Dir);
+    fn blog_file_name(file: *const c_void) -> *const c_char;
+}
+
+/// The name of an open file of ours.
+pub(crate) fn name_of(file: &File) -> &CStr {
+    // SAFETY: An open file keeps its name, a C string, and nobody renames any of ours.
+    unsafe { CStr::from_char_ptr(blog_file_name(file.as_ptr().cast())) }
 }
 
 /// A folder, in each place that has one; `struct blog_dir` of `glue.h`. Process context.
@@ -259,10 +233,8 @@ impl Dir {
 
     /// Makes a file in this folder. It goes with that.
     pub(crate) fn file<T: OpenFile>(&self, name: &CStr, mode: u16, of: u64) {
-        let operations: &'static bindings::file_operations = &Operations::<T>::TABLE;
-        let operations = ptr::from_ref(operations).cast();
-        // SAFETY: As above; and the operations, which are static, are those of such a file.
-        unsafe { blog_file_create(name.as_char_ptr(), mode, self, of as usize, operations) };
+        // SAFETY: As above.
+        unsafe { blog_file_create(name.as_char_ptr(), mode, self, of as c_ulong, T::KIND) };
     }
 
     /// Removes this folder, which isn't `blog`, with all that is in it. Files that are open stay

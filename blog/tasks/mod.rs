@@ -2,13 +2,13 @@
 
 //! Tasks: which one runs where, what one is doing, and the locks of their tables. In C: `tasks.c`.
 
-use core::mem::offset_of;
 use kernel::{
     bindings,
     blog::wire::{
         dump::{
             state_letter,
-            LockLayout, //
+            LockLayout,
+            TaskLayout, //
         },
         file,
         record::Context, //
@@ -20,7 +20,8 @@ use kernel::{
 unsafe extern "C" {
     safe fn blog_where() -> u32;
     safe fn blog_current() -> *mut c_void;
-    fn blog_cpu_of(task: *const c_void) -> u32;
+    fn blog_task_facts(task: *const c_void, facts: &mut Facts);
+    safe static blog_task_layout: TaskLayout;
     safe fn blog_lock_owner(kind: u32) -> u32;
     fn blog_waits(
         task: *const c_void,
@@ -49,6 +50,11 @@ pub(crate) fn current() -> *mut bindings::task_struct {
     blog_current().cast()
 }
 
+/// The address of the current task's name. Any context.
+pub(crate) fn current_comm() -> u64 {
+    current().addr() as u64 + u64::from(blog_task_layout.comm)
+}
+
 /// Holds the lock of a group of task tables: interrupts are off until it is dropped.
 pub(crate) struct TlsGuard {
     group: u32,
@@ -73,36 +79,64 @@ impl Drop for TlsGuard {
     }
 }
 
-/// What a task is doing. It may do something else by now.
+/// Fields of a task, as `struct task_struct` has them; `struct blog_task_facts` of `glue.h`.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Facts {
+    pub(crate) start_time: u64,
+    pub(crate) self_exec_id: u64,
+    comm: [u64; 2],
+    pub(crate) pid: i32,
+    pub(crate) tgid: i32,
+    state: u32,
+    exit_state: u32,
+    is_kernel: u32,
+    on_cpu: u32,
+    cpu: u32,
+}
+
+/// What a task is doing. It may do something else by now. Any context.
 ///
 /// # Safety
 ///
 /// `task` must be valid.
-pub(crate) unsafe fn facts(task: *const bindings::task_struct) -> file::Task {
+pub(crate) unsafe fn facts(task: *const bindings::task_struct) -> Facts {
+    let mut facts = Facts::default();
     // SAFETY: By this function's requirement.
-    let (state, exit_state, flags, on_cpu, pid, tgid, comm) = unsafe {
-        (
-            (&raw const (*task).__state).read_volatile(),
-            (&raw const (*task).exit_state).read_volatile(),
-            (&raw const (*task).flags).read_volatile(),
-            (&raw const (*task).on_cpu).read_volatile(),
-            (*task).pid,
-            (*task).tgid,
-            comm(task),
-        )
-    };
-    let bit = |is: bool, bit| if is { bit } else { 0 };
-    let kernel = bit(flags & bindings::PF_KTHREAD != 0, file::TASK_KERNEL);
-    let running = bit(on_cpu != 0, file::TASK_RUNNING);
-    file::Task {
-        pid,
-        tgid,
-        comm,
-        state: state_letter(state, exit_state as u32),
-        flags: kernel | running,
-        reserved: 0,
-        // SAFETY: As above.
-        cpu: unsafe { blog_cpu_of(task.cast()) },
+    unsafe { blog_task_facts(task.cast(), &mut facts) };
+    facts
+}
+
+impl Facts {
+    /// The task's name. It may be torn where the task just changed it.
+    pub(crate) fn comm(&self) -> [u8; file::COMM_LEN] {
+        let [low, high] = self.comm.map(u64::from_le);
+        // The last byte is 0 for sure.
+        (u128::from(low) | u128::from(high & (u64::MAX >> 8)) << 64).to_le_bytes()
+    }
+
+    /// As files have it.
+    pub(crate) fn task(&self) -> file::Task {
+        let bit = |is: bool, bit| if is { bit } else { 0 };
+        let kernel = bit(self.is_kernel != 0, file::TASK_KERNEL);
+        let running = bit(self.on_cpu != 0, file::TASK_RUNNING);
+        file::Task {
+            pid: self.pid,
+            tgid: self.tgid,
+            comm: self.comm(),
+            state: state_letter(self.state, self.exit_state),
+            flags: kernel | running,
+            reserved: 0,
+            cpu: self.cpu,
+        }
+    }
+}
+
+/// Where a task has what, for crash tools.
+pub(crate) fn layout() -> TaskLayout {
+    TaskLayout {
+        blog_tls: kernel::blog::task::OFFSET,
+        ..blog_task_layout
     }
 }
 
@@ -143,12 +177,12 @@ pub(crate) unsafe fn chain(
             break;
         }
         // SAFETY: As above.
-        let holder = (!holder.is_null()).then(|| (holder, unsafe { facts(holder) }));
+        let holder = (!holder.is_null()).then(|| (holder, unsafe { facts(holder) }.task()));
         let pid = holder.map_or(0, |(_, task)| task.pid);
         let wait = file::Wait {
             lock,
             // SAFETY: As above.
-            pid: unsafe { (*next).pid },
+            pid: unsafe { facts(next) }.pid,
             holder: pid,
             kind,
             flags,
@@ -173,21 +207,4 @@ fn held(task: file::Task) -> file::Task {
         flags: task.flags | file::TASK_HOLDER,
         ..task
     }
-}
-
-/// A task's name. It may be torn while the task changes it.
-///
-/// # Safety
-///
-/// `task` must be valid.
-pub(crate) unsafe fn comm(task: *const bindings::task_struct) -> [u8; 16] {
-    const { assert!(offset_of!(bindings::task_struct, comm) % align_of::<u64>() == 0) };
-    // SAFETY: By this function's requirement.
-    let words = unsafe { &raw const (*task).comm }.cast::<u64>();
-    // SAFETY: By this function's requirement there are two such words, aligned. It may be just
-    // changing.
-    let words = unsafe { [words.read_volatile(), words.add(1).read_volatile()] };
-    let comm = u128::from(words[0].to_le()) | u128::from(words[1].to_le() & (u64::MAX >> 8)) << 64;
-    // The last byte is 0 for sure.
-    comm.to_le_bytes()
 }

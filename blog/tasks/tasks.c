@@ -6,6 +6,8 @@
  */
 
 #include <linux/array_size.h>
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
 #include <linux/cpumask.h>
 #include <linux/hung_task.h>
 #include <linux/limits.h>
@@ -16,6 +18,7 @@
 #include <linux/rcupdate.h>
 #include <linux/rwsem.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/semaphore.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
@@ -42,11 +45,63 @@ notrace struct task_struct *blog_current(void)
 	return current;
 }
 
-/* The CPU that a task runs on, or ran on last. */
-u32 blog_cpu_of(const struct task_struct *task)
+static_assert(sizeof_field(struct task_struct, comm) == 2 * sizeof(u64) &&
+	      offsetof(struct task_struct, comm) % sizeof(u64) == 0);
+
+/* What a task is doing. It may do something else by now, and its name be half another one. */
+notrace void blog_task_facts(const struct task_struct *task, struct blog_task_facts *facts)
 {
-	return task_cpu(task);
+	const u64 *comm = (const u64 *)task->comm;
+
+	*facts = (struct blog_task_facts){
+		.start_time = task->start_time,
+		.self_exec_id = task->self_exec_id,
+		.comm = { READ_ONCE(comm[0]), READ_ONCE(comm[1]) },
+		.pid = task->pid,
+		.tgid = task->tgid,
+		.state = READ_ONCE(task->__state),
+		.exit_state = READ_ONCE(task->exit_state),
+		.is_kernel = !!(READ_ONCE(task->flags) & PF_KTHREAD),
+		.on_cpu = READ_ONCE(task->on_cpu),
+		.cpu = task_cpu(task),
+	};
 }
+
+#define BLOG_TASK(field) offsetof(struct task_struct, field)
+
+const struct blog_task_layout blog_task_layout = {
+	.size = sizeof(struct task_struct),
+	.pid = BLOG_TASK(pid),
+	.tgid = BLOG_TASK(tgid),
+	.comm = BLOG_TASK(comm),
+	.state = BLOG_TASK(__state),
+	.exit_state = BLOG_TASK(exit_state),
+	.flags = BLOG_TASK(flags),
+	.on_cpu = BLOG_TASK(on_cpu),
+#if defined(CONFIG_SMP) || defined(CONFIG_UML)
+	.cpu = BLOG_TASK(thread_info.cpu),
+#else
+	.cpu = U32_MAX,
+#endif
+	/* Rust knows it. */
+	.blog_tls = U32_MAX,
+	.tasks = BLOG_TASK(tasks),
+	.thread_node = BLOG_TASK(thread_node),
+	.signal = BLOG_TASK(signal),
+	.thread_head = offsetof(struct signal_struct, thread_head),
+	.group_leader = BLOG_TASK(group_leader),
+	.stack = BLOG_TASK(stack),
+#ifdef CONFIG_DETECT_HUNG_TASK
+	.last_switch_time = BLOG_TASK(last_switch_time),
+#else
+	.last_switch_time = U32_MAX,
+#endif
+#ifdef CONFIG_DETECT_HUNG_TASK_BLOCKER
+	.blocker = BLOG_TASK(blocker),
+#else
+	.blocker = U32_MAX,
+#endif
+};
 
 /* Where a lock of this kind has its owner; U32_MAX: nowhere that the kernel knows of. */
 u32 blog_lock_owner(u32 kind)

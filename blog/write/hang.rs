@@ -19,6 +19,7 @@ use kernel::{
 use crate::{
     crash::words,
     sys::hits,
+    tasks,
     write::tables, //
 };
 
@@ -32,7 +33,7 @@ const PROBE: *mut c_void = hang as unsafe extern "C" fn(_, _) as *mut c_void;
 /// `task` is valid.
 unsafe extern "C" fn hang(_: *mut c_void, task: *mut task_struct) {
     // SAFETY: By this function's requirement.
-    let pid = unsafe { (*task).pid };
+    let pid = unsafe { tasks::facts(task) }.pid;
     tables::each_state(|state| state.trigger.hang(pid));
     // SAFETY: By this function's requirement.
     unsafe { words::say(Why::Hang, task) };

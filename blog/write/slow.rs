@@ -346,13 +346,12 @@ fn steals(mode: Mode) -> bool {
 /// `task` is valid.
 unsafe fn task_owner(task: *const task_struct, cpu: u32) -> Owner {
     // SAFETY: By this function's requirement.
-    unsafe {
-        Owner {
-            pid: (*task).pid,
-            tgid: (*task).tgid,
-            comm: tasks::comm(task),
-            life: ((*task).start_time, (*task).self_exec_id),
-            ..Owner::new(Context::Task, cpu)
-        }
+    let facts = unsafe { tasks::facts(task) };
+    Owner {
+        pid: facts.pid,
+        tgid: facts.tgid,
+        comm: facts.comm(),
+        life: (facts.start_time, facts.self_exec_id),
+        ..Owner::new(Context::Task, cpu)
     }
 }

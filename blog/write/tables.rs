@@ -373,7 +373,7 @@ pub(crate) fn next(
                 // The lock keeps it from retiring.
                 owner: (ring.info()).map_or((0, 0), |info| (info.first_seq, info.owner.pid)),
                 // SAFETY: The task of a table with a ring is valid while the lock is held.
-                task: unsafe { tasks::facts(task) },
+                task: unsafe { tasks::facts(task) }.task(),
             });
         }
     }

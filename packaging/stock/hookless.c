@@ -46,8 +46,8 @@ static void blog_freeze_now(void)
 	static atomic_t noted;
 
 	blog_root_freeze(get_cycles(), ktime_get_mono_fast_ns(), ktime_get_boot_fast_ns(),
-			 ktime_get_real_fast_ns(), local_clock(), raw_smp_processor_id(),
-			 current);
+			 ktime_get_real_fast_ns(), local_clock(), raw_smp_processor_id(), current,
+			 current->pid, current->tgid, current->comm);
 	if (!atomic_xchg(&noted, 1))
 		blog_note_tasks();
 }

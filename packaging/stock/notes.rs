@@ -4,12 +4,9 @@
 //! leave out that part of a task. Tasks that were running or blocked come first: there may be tens
 //! of thousands of idle ones.
 
-use core::{
-    mem::offset_of,
-    sync::atomic::{
-        AtomicBool,
-        Ordering::*, //
-    }, //
+use core::sync::atomic::{
+    AtomicBool,
+    Ordering::*, //
 };
 
 use crate::{
@@ -22,6 +19,7 @@ use crate::{
         task,
         wire::dump::{
             state_letter,
+            TaskLayout,
             TaskNote, //
         }, //
     },
@@ -34,25 +32,29 @@ const MAX: usize = 1024;
 static NOTES: Live<[TaskNote; MAX]> = Live::zeroed();
 
 unsafe extern "C" {
+    // tasks/tasks.c
+    safe static blog_task_layout: TaskLayout;
+
     fn blog_copy_nofault(dst: *mut c_void, src: *const c_void, size: usize) -> bool;
 }
 
 /// What is in a field of a task, which may be gone.
-fn read<T: Copy + Default>(task: *const task_struct, offset: usize) -> Option<T> {
+fn read<T: Copy + Default>(task: *const task_struct, offset: u32) -> Option<T> {
     let mut value = T::default();
-    let from = task.wrapping_byte_add(offset).cast();
+    let from = task.wrapping_byte_add(offset as usize).cast();
     // SAFETY: There is room for it, an integer. What is at `from`, if anything, is checked.
     unsafe { blog_copy_nofault((&raw mut value).cast(), from, size_of::<T>()) }.then_some(value)
 }
 
 fn note(task: *const task_struct) -> Option<TaskNote> {
+    let at = &blog_task_layout;
     Some(TaskNote {
         task: task as u64,
-        state: read(task, offset_of!(task_struct, __state))?,
-        exit_state: read::<c_int>(task, offset_of!(task_struct, exit_state))? as u32,
-        flags: read(task, offset_of!(task_struct, flags))?,
-        cpu: read(task, offset_of!(task_struct, thread_info.cpu))?,
-        on_cpu: u32::from(read::<u8>(task, offset_of!(task_struct, on_cpu))? != 0),
+        state: read(task, at.state)?,
+        exit_state: read(task, at.exit_state)?,
+        flags: read(task, at.flags)?,
+        cpu: read(task, at.cpu)?,
+        on_cpu: u32::from(read::<u8>(task, at.on_cpu)? != 0),
         reserved: 0,
     })
 }

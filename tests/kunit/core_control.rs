@@ -149,12 +149,13 @@ mod suite {
     fn a_marker_is_a_record_if_the_component_logs_it() -> Result {
         let rig = Rig::new(c"marker", Config::new())?;
         let state = rig.state()?;
-        assert_eq!(mark(&state, "two\nlines\0\n"), Ok(()));
+        assert_eq!(mark(&state, "two\nlines\n"), Ok(()));
+        assert_eq!(mark(&state, "nul\0\n"), Err(EINVAL));
         let mut file = KVVec::new();
         let mut source = Walk::new(Form::Snapshot, Some(state.clone()), true)?;
         copy(&mut source, 4096, &mut file)?;
         // Its length, and it, without the newline at the end.
-        let line = b"\x0atwo\nlines\0";
+        let line = b"\x09two\nlines";
         assert_eq!(file.windows(line.len()).filter(|w| *w == line).count(), 1);
         state.set_level(Some(Level::Warn));
         assert_eq!(mark(&state, "too unimportant"), Err(EBADF));

@@ -508,7 +508,7 @@ mod memory_suite {
                 let owner = Owner {
                     pid: me.pid,
                     tgid: me.tgid,
-                    comm: me.comm,
+                    comm: me.comm(),
                     ..Owner::new(Context::Task, u32::MAX)
                 };
                 // SAFETY: It was just taken out of the free ones.

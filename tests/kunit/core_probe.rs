@@ -125,7 +125,7 @@ mod suite {
         data.next = at;
         assert_eq!(blog_test_probed(77, at, c"outer".as_char_ptr()), -77);
         // SAFETY: It is the current task.
-        let comm = unsafe { tasks::comm(tasks::current()) };
+        let comm = unsafe { tasks::facts(tasks::current()) }.comm();
         let comm = name_bytes(&comm);
         let mut want = KVec::new();
         for part in [

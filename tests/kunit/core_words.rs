@@ -189,7 +189,7 @@ mod suite {
             // SAFETY: This is the current task.
             let facts = unsafe {
                 room.find(Why::Oops, me());
-                tasks::facts(me())
+                tasks::facts(me()).task()
             };
             let rings = room.rings.len();
             let lists = describe::lists();

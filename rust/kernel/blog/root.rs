@@ -119,15 +119,20 @@ mod freeze {
     use super::{
         super::wire::{
             dump::CLOCK_COUNTER,
-            file::ClockPair, //
+            file::{
+                ClockPair,
+                COMM_LEN, //
+            }, //
         },
         blog_root, //
     };
-    use crate::bindings::task_struct;
-    use core::sync::atomic::{
-        AtomicU32,
-        AtomicU64,
-        Ordering::*, //
+    use core::{
+        ffi::c_void,
+        sync::atomic::{
+            AtomicU32,
+            AtomicU64,
+            Ordering::*, //
+        }, //
     };
 
     fn flag() -> &'static AtomicU32 {
@@ -159,7 +164,7 @@ mod freeze {
     ///
     /// # Safety
     ///
-    /// The machine crashes, and `task` is the current task.
+    /// The machine crashes, and `task` is the current task, with these numbers and this name.
     #[no_mangle]
     unsafe extern "C" fn blog_root_freeze(
         counter: u64,
@@ -168,16 +173,16 @@ mod freeze {
         real: u64,
         local: u64,
         cpu: u32,
-        task: *const task_struct,
+        task: *const c_void,
+        pid: i32,
+        tgid: i32,
+        comm: *const [u8; COMM_LEN],
     ) {
         if flag().swap(1, SeqCst) != 0 {
             return;
         }
-        // SAFETY: By this function's requirement.
-        let (pid, tgid, comm) = unsafe {
-            let comm = (&raw const (*task).comm).cast::<[u8; 16]>();
-            ((*task).pid, (*task).tgid, comm.read_volatile())
-        };
+        // SAFETY: By this function's requirement. It may be just changing.
+        let comm = unsafe { comm.read_volatile() };
         let pair = ClockPair {
             clock: match clock_base() {
                 CLOCK_COUNTER => counter,

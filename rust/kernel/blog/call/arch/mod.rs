@@ -35,6 +35,7 @@ use super::super::wire::record::Context;
 
 /// The bits of `preempt_count()` that say that this is not a task: set in an NMI, a hard
 /// interrupt, or while softirqs are served.
+#[cfg(not(BLOG_ANYKERNEL))]
 #[cfg(any(CONFIG_ARM64, CONFIG_X86_64, all(CONFIG_UML, not(CONFIG_SMP))))]
 #[cfg_attr(all(CONFIG_UML, CONFIG_SMP), allow(dead_code))]
 const INTERRUPT: u32 = {
@@ -43,13 +44,58 @@ const INTERRUPT: u32 = {
     BLOG_NMI_MASK | BLOG_HARDIRQ_MASK | BLOG_SOFTIRQ_OFFSET
 };
 
+/// `asm!` with these bits as the operand `mask`.
+#[cfg(all(CONFIG_X86_64, not(CONFIG_UML), not(BLOG_ANYKERNEL)))]
+macro_rules! with_interrupt_mask {
+    ($($code:literal),*; $($rest:tt)*) => {
+        core::arch::asm!($($code,)* mask = const super::super::INTERRUPT as i32, $($rest)*)
+    };
+}
+
+/// The same, for code that is assembled for many kernels: the assembler knows the bits.
+#[cfg(all(CONFIG_X86_64, BLOG_ANYKERNEL))]
+macro_rules! with_interrupt_mask {
+    ($($code:literal),*; $($rest:tt)*) => {
+        core::arch::asm!($($code,)* mask = sym bindings::BLOG_INTERRUPT_MASK, $($rest)*)
+    };
+}
+
+#[cfg(all(CONFIG_X86_64, not(CONFIG_UML)))]
+use with_interrupt_mask;
+
+/// A mask of `preempt_count()`.
+#[cfg(not(BLOG_ANYKERNEL))]
+macro_rules! mask {
+    ($name:ident) => {
+        crate::bindings::$name
+    };
+}
+
+/// The same. The address of this symbol is the mask, as the assembler knows it.
+#[cfg(all(CONFIG_X86_64, BLOG_ANYKERNEL))]
+macro_rules! mask {
+    ($name:ident) => {{
+        let mask: u32;
+        // SAFETY: Moves a constant to a register.
+        unsafe {
+            core::arch::asm!(
+                "movl ${mask}, {:e}",
+                out(reg) mask,
+                mask = sym crate::bindings::$name,
+                options(pure, nomem, nostack, preserves_flags, att_syntax),
+            );
+        }
+        mask
+    }};
+}
+
 /// The interrupt context of this `preempt_count()`.
 #[cfg(any(CONFIG_ARM64, CONFIG_X86_64))]
 #[cfg_attr(CONFIG_UML, allow(dead_code))]
 fn context(count: u32) -> Context {
-    if count & crate::bindings::BLOG_NMI_MASK != 0 {
+    if count & mask!(BLOG_NMI_MASK) != 0 {
         Context::Nmi
-    } else if count & crate::bindings::BLOG_HARDIRQ_MASK != 0 {
+    } else if count & mask!(BLOG_HARDIRQ_MASK) != 0 {
         Context::Hardirq
     } else {
         Context::Softirq

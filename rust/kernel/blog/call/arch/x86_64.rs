@@ -28,10 +28,13 @@ pub(in super::super) fn counter() -> u64 {
 mod percpu {
     use super::super::{
         context,
-        Context,
-        INTERRUPT, //
+        with_interrupt_mask,
+        Context, //
     };
-    use crate::bindings::task_struct;
+    use crate::bindings::{
+        self,
+        task_struct, //
+    };
     use core::ptr::NonNull;
 
     /// The current task; `None` in an interrupt context.
@@ -40,10 +43,10 @@ mod percpu {
         let task: *mut task_struct;
         // SAFETY: Reads this CPU's preemption count, in one instruction.
         unsafe {
-            core::arch::asm!(
-                "testl ${mask}, %gs:__preempt_count(%rip)",
-                "jnz {interrupt}",
-                mask = const INTERRUPT as i32,
+            with_interrupt_mask!(
+                "testl ${mask}, %gs:{count}(%rip)",
+                "jnz {interrupt}";
+                count = sym bindings::__preempt_count,
                 interrupt = label { return None },
                 options(readonly, nostack, att_syntax),
             );
@@ -52,7 +55,8 @@ mod percpu {
         // task runs.
         unsafe {
             core::arch::asm!(
-                "movq %gs:const_current_task(%rip), {task}",
+                "movq %gs:{current}(%rip), {task}",
+                current = sym bindings::const_current_task,
                 task = out(reg) task,
                 options(pure, nomem, nostack, preserves_flags, att_syntax),
             );
@@ -68,8 +72,10 @@ mod percpu {
         // SAFETY: Reads this CPU's preemption count and number. In interrupt context, these stay.
         unsafe {
             core::arch::asm!(
-                "movl %gs:__preempt_count(%rip), {count:e}",
-                "movl %gs:cpu_number(%rip), {cpu:e}",
+                "movl %gs:{preempt_count}(%rip), {count:e}",
+                "movl %gs:{cpu_number}(%rip), {cpu:e}",
+                preempt_count = sym bindings::__preempt_count,
+                cpu_number = sym bindings::cpu_number,
                 count = out(reg) count,
                 cpu = out(reg) cpu,
                 options(readonly, nostack, preserves_flags, att_syntax),
