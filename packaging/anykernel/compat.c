@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the stand-in of the crate "kernel" has in C, as this kernel has it; and what makes a module
+ * of all that.
+ */
+
+#include <linux/atomic.h>
+#include <linux/bug.h>
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/fcntl.h>
+#include <linux/fs.h>
+#include <linux/init.h>
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
+#include <linux/jump_label.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "compat.h"
+#include "kernel.h"
+
+#if !defined(CONFIG_64BIT) || !defined(CONFIG_SMP) || !defined(CONFIG_JUMP_LABEL)
+#error "BLog needs a kernel for 64 bits, with CONFIG_SMP and CONFIG_JUMP_LABEL"
+#endif
+#if defined(CONFIG_PREEMPT_COUNT) && !defined(CONFIG_TASKS_RCU)
+#error "BLog needs CONFIG_TASKS_RCU in a kernel with CONFIG_PREEMPT_COUNT"
+#endif
+#if defined(CONFIG_CFI_CLANG) || defined(CONFIG_CFI)
+#error "BLog's code has no tags for CONFIG_CFI"
+#endif
+#if defined(CONFIG_X86) && defined(CONFIG_FRAME_POINTER)
+#error "BLog's code has no frame pointers: see CONFIG_UNWINDER_ORC"
+#endif
+
+/* As kernel/bindings.rs, kernel/file.rs and kernel/sync.rs have them. */
+static_assert(POLLIN == 1 && POLLOUT == 4 && POLLERR == 8 && POLLHUP == 16 && POLLRDNORM == 64);
+static_assert(O_NONBLOCK == 04000);
+static_assert(PAGE_SIZE == 4096, "BLog needs a kernel with pages of 4 KiB");
+static_assert(sizeof(struct static_key_false) == 16);
+static_assert(sizeof(struct mutex) <= 128 && __alignof__(struct mutex) <= 8);
+static_assert(ERESTARTSYS == 512 && EOPNOTSUPP == 95 && EOVERFLOW == 75 && ENODATA == 61);
+
+/* BLog says itself what it has no memory for. */
+void *blog_k_alloc(size_t size)
+{
+	return kvmalloc(size, GFP_KERNEL | __GFP_NOWARN);
+}
+
+void blog_k_free(void *memory)
+{
+	kvfree(memory);
+}
+
+void blog_k_might_sleep(void)
+{
+	might_sleep();
+}
+
+bool blog_k_signal_pending(void)
+{
+	return signal_pending(current);
+}
+
+u32 blog_k_nr_cpu_ids(void)
+{
+	return nr_cpu_ids;
+}
+
+unsigned long blog_k_irq_save(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	return flags;
+}
+
+void blog_k_irq_restore(unsigned long flags)
+{
+	local_irq_restore(flags);
+}
+
+/* One class for all of them: the kernel's crate has one for each place that makes one. */
+void blog_k_mutex_init(struct mutex *mutex)
+{
+	mutex_init(mutex);
+	lockdep_set_novalidate_class(mutex);
+}
+
+void blog_k_mutex_lock(struct mutex *mutex)
+{
+	mutex_lock(mutex);
+}
+
+void blog_k_mutex_unlock(struct mutex *mutex)
+{
+	mutex_unlock(mutex);
+}
+
+void blog_k_rcu_lock(void)
+{
+	rcu_read_lock();
+}
+
+void blog_k_rcu_unlock(void)
+{
+	rcu_read_unlock();
+}
+
+void blog_k_synchronize_rcu_tasks(void)
+{
+	synchronize_rcu_tasks();
+}
+
+s64 blog_k_monotonic(void)
+{
+	return ktime_get_ns();
+}
+
+void blog_k_sleep(u64 micros)
+{
+	fsleep(micros);
+}
+
+unsigned long blog_k_jiffies(u32 ms)
+{
+	return msecs_to_jiffies(ms);
+}
+
+void blog_k_print(u32 level, const char *text, size_t len)
+{
+	switch (level) {
+	case LOGLEVEL_EMERG:
+		pr_emerg("blog: %.*s", (int)len, text);
+		break;
+	case LOGLEVEL_WARNING:
+		pr_warn("blog: %.*s", (int)len, text);
+		break;
+	default:
+		pr_info("blog: %.*s", (int)len, text);
+	}
+}
+
+u32 blog_k_file_flags(const struct file *file)
+{
+	return READ_ONCE(file->f_flags);
+}
+
+size_t blog_k_iov_len(const struct iov_iter *iov)
+{
+	return iov_iter_count(iov);
+}
+
+size_t blog_k_iov_copy(struct iov_iter *iov, const void *from, size_t len)
+{
+	return copy_to_iter(from, len, iov);
+}
+
+unsigned long blog_k_vma_start(const struct vm_area_struct *vma)
+{
+	return vma->vm_start;
+}
+
+unsigned long blog_k_vma_end(const struct vm_area_struct *vma)
+{
+	return vma->vm_end;
+}
+
+static int blog_k_vma_clear(struct vm_area_struct *vma, unsigned long is, unsigned long may)
+{
+	if (vma->vm_flags & is)
+		return -EINVAL;
+	vm_flags_clear(vma, may);
+	return 0;
+}
+
+int blog_k_vma_read_only(struct vm_area_struct *vma)
+{
+	return blog_k_vma_clear(vma, VM_WRITE, VM_MAYWRITE);
+}
+
+int blog_k_vma_no_exec(struct vm_area_struct *vma)
+{
+	return blog_k_vma_clear(vma, VM_EXEC, VM_MAYEXEC);
+}
+
+/* As kernel/file.rs numbers them. */
+void blog_k_vma_flag(struct vm_area_struct *vma, u32 which)
+{
+	static const unsigned long flags[] = {
+		VM_DONTCOPY,
+		VM_DONTEXPAND,
+		VM_DONTDUMP,
+		VM_MIXEDMAP,
+	};
+
+	vm_flags_set(vma, flags[which % ARRAY_SIZE(flags)]);
+}
+
+int blog_k_vma_insert(struct vm_area_struct *vma, unsigned long at, struct page *page)
+{
+	return vm_insert_page(vma, at, page);
+}
+
+#ifndef BLOG_HAS_REGISTER_SYSCORE
+static struct syscore *blog_syscore;
+
+static int blog_old_suspend(void)
+{
+	return blog_syscore->ops->suspend(blog_syscore->data);
+}
+
+static void blog_old_resume(void)
+{
+	blog_syscore->ops->resume(blog_syscore->data);
+}
+
+#undef syscore_ops
+
+static struct syscore_ops blog_old_ops = {
+	.suspend = blog_old_suspend,
+	.resume = blog_old_resume,
+};
+
+/* There is one. */
+void register_syscore(struct syscore *syscore)
+{
+	blog_syscore = syscore;
+	register_syscore_ops(&blog_old_ops);
+}
+#endif
+
+static int __init blog_module_init(void)
+{
+	return blog_init_module();
+}
+module_init(blog_module_init);
+
+MODULE_DESCRIPTION("Binary logger for drivers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.2.0");

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* In older kernels, these are elsewhere. */
+#include <linux/kernel.h>
