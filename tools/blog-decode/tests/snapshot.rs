@@ -317,8 +317,7 @@ fn what_was_cleared_between_snapshots_counts_once() {
 fn what_is_older_than_a_clear_is_left_out() {
     let file = |taken: u64, cleared: u64, records: std::ops::Range<u64>| {
         let mut b = Builder::new();
-        b.version(3)
-            .system(BOOT_ID)
+        b.system(BOOT_ID)
             .clock(1, &[[0, 0, 0, 0], [taken, taken, taken, taken]])
             .images(&[(1, 10, ID, "test")])
             .cleared_component(1, "c", cleared);

@@ -52,8 +52,7 @@ fn pairs_of_clocks_add_up_and_are_read_in_either_version() {
         pairs.map(|p| [p.clock, p.mono, p.boot, p.real, p.local]).collect()
     };
     let mut b = Builder::new();
-    b.version(3)
-        .clock(2, &[[10, 1, 2, 3, 4], [20, 5, 6, 7, 8]])
+    b.clock(2, &[[10, 1, 2, 3, 4], [20, 5, 6, 7, 8]])
         .clock(3, &[[30, 9, 9, 9, 9]])
         .clock(3, &[[20, 5, 6, 7, 8], [25, 6, 7, 8, 9]]);
     let file = read(&as_stream(b.bytes)).unwrap();
@@ -63,7 +62,7 @@ fn pairs_of_clocks_add_up_and_are_read_in_either_version() {
         clocks(file),
         [[10, 1, 2, 3, 4], [20, 5, 6, 7, 8], [25, 6, 7, 8, 9], [30, 9, 9, 9, 9]]
     );
-    let mut b = Builder::new();
+    let mut b = Builder::of_version(1);
     b.clock(2, &[[10, 1, 2, 3]]).clock(2, &[[10, 1, 2, 3], [20, 5, 6, 7]]);
     let file = read(&as_stream(b.bytes)).unwrap();
     assert_eq!(clocks(file), [[10, 1, 2, 3, 0], [20, 5, 6, 7, 0]]);
@@ -72,7 +71,6 @@ fn pairs_of_clocks_add_up_and_are_read_in_either_version() {
 #[test]
 fn of_very_many_pairs_those_that_are_kept_cover_all_of_the_time() {
     let mut b = Builder::new();
-    b.version(3);
     for n in 0..100u64 {
         let pairs: Vec<_> = (100 * n..100 * n + 100).map(|t| [t + 1; 5]).collect();
         b.clock(2, &pairs);

@@ -5,6 +5,7 @@
 use super::kernel::{
     call::args::BlogArgs,
     wire::{
+        file::VERSION,
         page::{PAGE_HEADER_SIZE, PAGE_MAGIC},
         record::{Control, Header, HEADER_SIZE, TASK_SIZE, TS_BITS, WIRE_VERSION},
     },
@@ -162,6 +163,7 @@ impl Ring {
 #[derive(Clone, Default)]
 pub struct Builder {
     pub bytes: Vec<u8>,
+    version: u32,
     sections: u32,
     rings: u32,
     pages: u32,
@@ -169,23 +171,20 @@ pub struct Builder {
 
 impl Builder {
     pub fn new() -> Self {
-        let mut this = Self::default();
+        Self::of_version(VERSION)
+    }
+
+    /// One of this version of the file.
+    pub fn of_version(version: u32) -> Self {
+        let mut this = Self { version, ..Self::default() };
         let b = &mut this.bytes;
         b.extend(b"BLOGSNAP");
-        for n in [1u32, 0x0102_0304, WIRE_VERSION, 32, 0] {
+        for n in [version, 0x0102_0304, WIRE_VERSION, 32, 0] {
             b.extend(n.to_le_bytes());
         }
         let crc = crc32fast::hash(b);
         b.extend(crc.to_le_bytes());
         this
-    }
-
-    /// Says that it has this version of the file.
-    pub fn version(&mut self, version: u32) -> &mut Self {
-        self.bytes[8..12].copy_from_slice(&version.to_le_bytes());
-        let crc = crc32fast::hash(&self.bytes[..28]);
-        self.bytes[28..32].copy_from_slice(&crc.to_le_bytes());
-        self
     }
 
     pub fn section(&mut self, kind: u16, payload: &[u8]) -> &mut Self {
@@ -224,14 +223,17 @@ impl Builder {
         self.section(1, &p)
     }
 
-    /// Pairs of (clock, mono, boot, real), as version 1 has them; of version 3, also of `local`.
+    /// Pairs of (clock, mono, boot, real, local), as far as they are known; version 1 has no local.
     pub fn clock<const N: usize>(&mut self, kind: u32, pairs: &[[u64; N]]) -> &mut Self {
         let mut p = Vec::new();
         p.extend(kind.to_le_bytes());
         p.extend((pairs.len() as u32).to_le_bytes());
         p.extend(0u64.to_le_bytes());
-        for n in pairs.iter().flatten() {
-            p.extend(n.to_le_bytes());
+        for pair in pairs {
+            let mut all = [0; 5];
+            all[..N].copy_from_slice(pair);
+            let of = if self.version == 1 { 4 } else { 5 };
+            all[..of].iter().for_each(|n| p.extend(n.to_le_bytes()));
         }
         self.section(2, &p)
     }
@@ -263,19 +265,22 @@ impl Builder {
         gone: u64,
         lost: [u64; 8],
     ) -> &mut Self {
-        let payload = Self::component_of(id, name, gone, lost);
-        self.section(4, &payload)
+        self.component_of(id, name, gone, lost, 0)
     }
 
-    /// As version 3 has it.
+    /// One that was cleared then, which version 1 doesn't tell.
     pub fn cleared_component(&mut self, id: u32, name: &str, cleared: u64) -> &mut Self {
-        let mut payload = Self::component_of(id, name, 0, [0; 8]);
-        payload.extend(cleared.to_le_bytes());
-        self.section(4, &payload)
+        self.component_of(id, name, 0, [0; 8], cleared)
     }
 
-    /// What such a section has. Its byte 6 is the mode.
-    pub fn component_of(id: u32, name: &str, gone: u64, lost: [u64; 8]) -> Vec<u8> {
+    fn component_of(
+        &mut self,
+        id: u32,
+        name: &str,
+        gone: u64,
+        lost: [u64; 8],
+        cleared: u64,
+    ) -> &mut Self {
         let mut p = Vec::new();
         p.extend(id.to_le_bytes());
         p.extend([1, 3, 0, 1]);
@@ -287,7 +292,10 @@ impl Builder {
             p.extend(n.to_le_bytes());
         }
         p.extend(padded::<56>(name));
-        p
+        if self.version > 1 {
+            p.extend(cleared.to_le_bytes());
+        }
+        self.section(4, &p)
     }
 
     pub fn ring(&mut self, r: &Ring) -> &mut Self {

@@ -3,6 +3,8 @@
 //! The log that the golden files show: each type, each level, each context, losses of several
 //! causes, records without a side table, tasks, and text that outputs must escape.
 
+use blog_decode::blogfmt::{descriptor::Site, format::Table};
+
 use super::common::{
     image::{Call, STATE},
     snapshot::{padded, Builder, Page, Ring, BOOT_ID},
@@ -59,7 +61,7 @@ fn tail(bytes: &[u8]) -> Vec<u8> {
     [&[bytes.len() as u8], bytes].concat()
 }
 
-fn disk(b: &mut Builder, late: bool) {
+fn disk(b: &mut Builder, late: bool, version: u32) {
     b.component_with_losses(1, "disk", 17, [0; 8]);
     let mut fio = Ring::task(1, 1, 4242, "fio");
     fio.records = 5 + 6 + u64::from(late);
@@ -102,14 +104,19 @@ fn disk(b: &mut Builder, late: bool) {
     b.page(&softirq, &p);
     let mut nmi = Ring::softirq(1, 3, 0);
     (nmi.context, nmi.records) = (3, 1);
-    b.ring(&nmi);
     let mut p = Page::new(3, 1, SECOND, 0);
     p.raw_record(SECOND + 7 * MS, 8, &payload(&[&tail(&[0xde, 0xad, 0xbe])]));
+    if version >= 3 {
+        p.raw_record(SECOND + 8 * MS, PROBE, &77u32.to_le_bytes());
+        nmi.records += 1;
+    }
+    b.ring(&nmi);
     b.page(&nmi, &p);
 }
 
 fn net(b: &mut Builder, late: bool) {
-    b.component(2, "net");
+    // The records at 2 s are older. Version 1 doesn't say so.
+    b.cleared_component(2, "net", 2 * SECOND + 1);
     let mut irq = Ring::softirq(2, 1, 3);
     (irq.context, irq.records) = (2, 2);
     irq.lost[2] = 4;
@@ -161,17 +168,75 @@ fn tasks(b: &mut Builder) {
     b.section(8, &bytes);
 }
 
-/// A snapshot; `late` is the same a while later.
-pub fn snapshot(build_id: &[u8], late: bool) -> Vec<u8> {
-    let mut b = Builder::new();
+/// The site of a probe.
+const PROBE: u32 = 200;
+const PROBE_ID: &[u8] = b"build id of a probe!";
+
+/// The probe's side table.
+fn table(b: &mut Builder) {
+    let site = Site {
+        line: 1,
+        level: 3,
+        codes: vec![0x03],
+        format: "op %u".into(),
+        names: vec!["op".into()],
+        is_c: true,
+        ..Site::default()
+    };
+    let table = Table {
+        build_id: PROBE_ID.to_vec(),
+        name: "probe".into(),
+        sites: vec![site],
+        ..Table::default()
+    };
+    b.section(10, &table.encode().unwrap());
+}
+
+/// Two tasks wait: one for a mutex of another, which waits for a lock of readers who are gone.
+fn waits(b: &mut Builder) {
+    let mut bytes = Vec::new();
+    for (lock, pid, holder, kind, flags) in
+        [(0x1000u64, 4242i32, 77i32, 1u32, 0u32), (0x2000, 77, 1, 4, 1 | 2)]
+    {
+        bytes.extend(lock.to_le_bytes());
+        bytes.extend([pid.to_le_bytes(), holder.to_le_bytes()].concat());
+        bytes.extend([kind.to_le_bytes(), flags.to_le_bytes()].concat());
+    }
+    b.section(11, &bytes);
+}
+
+/// How many records of the first sites have left their rings.
+fn counts(b: &mut Builder, is_late: bool) {
+    let mut bytes = [1, u32::from(is_late)].map(u32::to_le_bytes).concat();
+    for n in [4 + u64::from(is_late), 0, 2] {
+        bytes.extend(n.to_le_bytes());
+    }
+    b.section(9, &bytes);
+}
+
+/// A snapshot of this version of the file; `late` is the same a while later.
+pub fn snapshot(build_id: &[u8], late: bool, version: u32) -> Vec<u8> {
+    let mut b = Builder::of_version(version);
     let real = 1_790_000_000 * SECOND;
-    let pair = |t: u64| [t, t, t + SUSPENDED, real + t + SUSPENDED];
-    b.system(BOOT_ID)
-        .clock(1, &[pair(0), pair(100 * SECOND)])
-        .images(&[(1, CALLS.len() as u32, build_id, MODULE), (100, 2, &[0x5a; 20], "gone_mod")]);
+    let pair = |t: u64| [t, t, t + SUSPENDED, real + t + SUSPENDED, t + MS];
+    let mut images: Vec<(u32, u32, &[u8], &str)> =
+        vec![(1, CALLS.len() as u32, build_id, MODULE), (100, 2, &[0x5a; 20], "gone_mod")];
+    b.system(BOOT_ID).clock(1, &[pair(0), pair(100 * SECOND)]);
+    if version >= 3 {
+        table(&mut b);
+        images.push((PROBE, 1, PROBE_ID, "probe"));
+    }
+    b.images(&images);
     tasks(&mut b);
-    disk(&mut b, late);
+    if version >= 3 {
+        waits(&mut b);
+        counts(&mut b, false);
+    }
+    disk(&mut b, late, version);
     net(&mut b, late);
+    if version >= 3 {
+        counts(&mut b, true);
+    }
     b.end()
 }
 

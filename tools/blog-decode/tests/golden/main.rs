@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! What each output looks like, to the byte: the files in `golden/expected` are what the program
-//! makes of two small snapshots there. `BLOG_BLESS=1 cargo test --test golden` makes all of them
+//! makes of two small snapshots there, and of two of each later version of the file in a folder of
+//! its own. `BLOG_BLESS=1 cargo test --test golden` makes all of them
 //! anew; look at the difference before you commit it.
 //!
 //! That the traces are right for those who read them is tested elsewhere (`tests/suites/test_convert.py`).
@@ -13,7 +14,9 @@ mod log;
 mod proto;
 
 use std::{
-    env, fs,
+    env,
+    fmt::Write,
+    fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
     process::{Command, Output},
@@ -22,11 +25,17 @@ use std::{
 use base64::{engine::general_purpose::STANDARD, Engine as _};
 use blog_decode::sidetable::read_table;
 use flate2::read::GzDecoder;
+use parquet::{
+    file::reader::{FileReader, SerializedFileReader},
+    schema::printer::print_schema,
+};
 use proto::unpacked;
 
 const OLD: &str = "old.snap";
 const NEW: &str = "new.snap";
 const TABLE: &str = "golden_mod.blogfmt";
+/// The folders with snapshots, and the version of these. No file has version 2.
+const SETS: [(&str, u32); 2] = [("", 1), ("version-3", 3)];
 const FORMAT: &str =
     "{time:>12} {level:<5}|{component:^6}|{context}|{cpu}|{comm}[{pid}/{tgid}] {file}:{line} \
      {args} {arg.sector}\\t{message}";
@@ -39,8 +48,8 @@ fn bless() -> bool {
     env::var_os("BLOG_BLESS").is_some()
 }
 
-/// The snapshots and their side table, which are there, or are made when asked for.
-fn data() -> PathBuf {
+/// Makes the snapshots and their side table when asked for; else they are there.
+fn make() {
     static MADE: std::sync::Once = std::sync::Once::new();
     let dir = expected();
     MADE.call_once(|| {
@@ -53,11 +62,17 @@ fn data() -> PathBuf {
             fs::write(&table, made.encode().unwrap()).unwrap();
         }
         let id = read_table(&table, |_| true).unwrap().unwrap().build_id;
-        for (name, late) in [(OLD, false), (NEW, true)] {
-            check_bytes(name, &log::snapshot(&id, late));
+        for (set, version) in SETS {
+            for (name, late) in [(OLD, false), (NEW, true)] {
+                check_bytes(&in_set(set, name), &log::snapshot(&id, late, version));
+            }
         }
     });
-    dir
+}
+
+/// A file of a set, from `expected` on.
+fn in_set(set: &str, name: &str) -> String {
+    Path::new(set).join(name).to_str().unwrap().to_owned()
 }
 
 /// Compares with the golden file, or makes it.
@@ -84,16 +99,26 @@ fn check_bytes(name: &str, got: &[u8]) {
     }
 }
 
-fn run(dir: &Path, args: &[&str]) -> Output {
+/// Runs it where a set's snapshots are; the side table is in `expected`.
+fn run(set: &str, args: &[&str]) -> Output {
+    make();
     // Where all messages are printed, the result is partial: those of gone_mod have no table.
-    let status = i32::from(!["stats", "sites", "diff"].contains(&args[0]));
-    run_with(status, dir, args)
+    let is_whole = ["stats", "sites", "diff", "check"].contains(&args[0]) && args[1] != "--by";
+    let table = match set {
+        "" => TABLE.to_owned(),
+        _ => format!("../{TABLE}"),
+    };
+    run_with(i32::from(!is_whole), &expected().join(set), args, &table)
 }
 
-fn run_with(status: i32, dir: &Path, args: &[&str]) -> Output {
+fn run_with(status: i32, dir: &Path, args: &[&str], table: &str) -> Output {
+    let tables: &[&str] = match args[0] {
+        "check" => &[],
+        _ => &["-s", table, "--modules", "nowhere"],
+    };
     let output = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
         .args(args)
-        .args(["-s", TABLE, "--modules", "nowhere"])
+        .args(tables)
         .current_dir(dir)
         .env_remove("NO_COLOR")
         .output()
@@ -102,29 +127,36 @@ fn run_with(status: i32, dir: &Path, args: &[&str]) -> Output {
     output
 }
 
-/// Compares standard output, and what all of them complain of.
+/// Compares standard output, and what all of them complain of, for each set.
 fn check(name: &str, args: &[&str]) {
     // By one thread and by several.
     let all: &[&[&str]] = match args[0] {
         "show" => &[&["--jobs", "1"], &["--jobs", "3"]],
         _ => &[&[]],
     };
-    for jobs in all {
-        let output = run(&data(), &[args, jobs].concat());
-        check_bytes(name, &output.stdout);
-        if !output.status.success() {
-            check_bytes("stderr.txt", &output.stderr);
+    for (set, _) in SETS {
+        for jobs in all {
+            let output = run(set, &[args, jobs].concat());
+            check_bytes(&in_set(set, name), &output.stdout);
+            if !output.status.success() {
+                check_bytes(&in_set(set, "stderr.txt"), &output.stderr);
+            }
         }
     }
 }
 
-/// Converts into a file or directory of a temporary directory.
-fn convert(form: &str) -> (tempfile::TempDir, PathBuf) {
-    let temporary = tempfile::tempdir().unwrap();
-    let path = temporary.path().join("made");
-    let output = run(&data(), &["convert", "--to", form, "-o", path.to_str().unwrap(), NEW]);
-    assert!(output.stdout.is_empty(), "{output:?}");
-    (temporary, path)
+/// Converts into a file or directory of a temporary directory, from which `read` takes a golden
+/// file's bytes.
+fn convert(form: &str, files: &[(&str, fn(&Path) -> Vec<u8>)]) {
+    for (set, _) in SETS {
+        let temporary = tempfile::tempdir().unwrap();
+        let path = temporary.path().join("made");
+        let output = run(set, &["convert", "--to", form, "-o", path.to_str().unwrap(), NEW]);
+        assert!(output.stdout.is_empty(), "{output:?}");
+        for (name, read) in files {
+            check_bytes(&in_set(set, name), &read(&path));
+        }
+    }
 }
 
 #[test]
@@ -164,11 +196,14 @@ fn csv() {
 fn stats() {
     check("stats.txt", &["stats", NEW]);
     check("stats-json.txt", &["stats", "--json", NEW]);
+    check("count.txt", &["stats", "--by", "component,level", NEW]);
+    check("count-json.txt", &["stats", "--by", "component,level", "--json", NEW]);
 }
 
 #[test]
 fn sites() {
     check("sites.txt", &["sites", NEW]);
+    check("sites-json.txt", &["sites", "--json", NEW]);
 }
 
 #[test]
@@ -178,49 +213,101 @@ fn tasks() {
 }
 
 #[test]
+fn spans() {
+    check("spans.txt", &["spans", "read*", "state*", NEW]);
+    check("spans-json.txt", &["spans", "--by", "component", "--json", "read*", "state*", NEW]);
+}
+
+#[test]
+fn accounts() {
+    check("check.txt", &["check", NEW]);
+    check("check-json.txt", &["check", "--json", NEW]);
+}
+
+#[test]
 fn diff() {
     check("diff.txt", &["diff", OLD, NEW]);
 }
 
 /// Files with records of version 1, as they were written then, say the same; also where the
-/// header that names the version is damaged.
+/// header that names the version is damaged. So do files that say they have version 2.
 #[test]
-fn version_1() {
-    let old = expected().join("version-1");
+fn versions_without_a_writer() {
+    make();
+    let old = |dir: &str| (fs::read(expected().join(dir).join(NEW)).unwrap(), dir.to_owned());
     let temporary = tempfile::tempdir().unwrap();
-    fs::copy(old.join(TABLE), temporary.path().join(TABLE)).unwrap();
-    let mut bytes = fs::read(old.join(NEW)).unwrap();
-    assert_eq!(bytes[16], 1);
-    for version in [1, 2] {
-        bytes[16] = version;
+    let check = |(bytes, dir): (Vec<u8>, String), forms: &[(&str, &str)]| {
+        let table = expected().join(dir).join(TABLE);
+        fs::copy(table, temporary.path().join(TABLE)).unwrap();
         fs::write(temporary.path().join(NEW), &bytes).unwrap();
-        for (name, form) in [("text.txt", "-l"), ("csv.txt", "--csv")] {
-            let output = run(temporary.path(), &["show", form, NEW]);
+        for (name, form) in forms {
+            let output = run_with(1, temporary.path(), &["show", form, NEW], TABLE);
             let want = fs::read(expected().join(name)).unwrap();
             let got = output.stdout;
             assert!(got == want, "{}", String::from_utf8_lossy(&got));
         }
+    };
+    let (mut bytes, dir) = old("records-1");
+    assert_eq!(bytes[16], 1);
+    for version in [1, 2] {
+        bytes[16] = version;
+        check((bytes.clone(), dir.clone()), &[("text.txt", "-l"), ("csv.txt", "--csv")]);
     }
+    let (mut bytes, dir) = old("");
+    bytes[8] = 2;
+    let crc = crc32fast::hash(&bytes[..28]);
+    bytes[28..32].copy_from_slice(&crc.to_le_bytes());
+    check((bytes, dir), &[("text.txt", "-l"), ("csv.txt", "--csv")]);
 }
 
 #[test]
 fn ctf() {
-    let (_temporary, path) = convert("ctf");
-    for file in ["metadata", "records"] {
-        check_bytes(&format!("ctf/{file}"), &fs::read(path.join(file)).unwrap());
-    }
+    let metadata = |path: &Path| fs::read(path.join("metadata")).unwrap();
+    let records = |path: &Path| fs::read(path.join("records")).unwrap();
+    convert("ctf", &[("ctf/metadata", metadata), ("ctf/records", records)]);
 }
 
 #[test]
 fn perfetto() {
-    let (_temporary, path) = convert("perfetto");
-    check_bytes("perfetto.pb", &unpacked(&fs::read(path).unwrap()));
+    convert("perfetto", &[("perfetto.pb", |path| unpacked(&fs::read(path).unwrap()))]);
 }
 
 #[test]
 fn html() {
-    let (_temporary, path) = convert("html");
-    check_bytes("html.txt", &report(&path));
+    convert("html", &[("html.txt", report)]);
+}
+
+#[test]
+fn otlp() {
+    convert("otlp", &[("otlp.txt", |path| fs::read(path).unwrap())]);
+}
+
+#[test]
+fn parquet() {
+    convert("parquet", &[("parquet.txt", rows)]);
+}
+
+/// Parquet files: their names, columns and rows.
+fn rows(path: &Path) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut entries: Vec<_> = fs::read_dir(path).unwrap().map(|e| e.unwrap().path()).collect();
+    entries.sort();
+    for entry in entries {
+        out.extend(entry.file_name().unwrap().as_encoded_bytes());
+        out.push(b'\n');
+        if entry.is_dir() {
+            out.extend(rows(&entry));
+            continue;
+        }
+        let file = SerializedFileReader::new(File::open(entry).unwrap()).unwrap();
+        print_schema(&mut out, file.metadata().file_metadata().schema());
+        let mut text = String::new();
+        for row in file.get_row_iter(None).unwrap() {
+            writeln!(text, "{}", row.unwrap()).unwrap();
+        }
+        out.extend(text.into_bytes());
+    }
+    out
 }
 
 /// Two machines, one of which boots again: all outputs have the one time of all of them.
@@ -228,7 +315,8 @@ fn html() {
 fn boots() {
     let temporary = tempfile::tempdir().unwrap();
     let dir = temporary.path();
-    let table = data().join(TABLE);
+    make();
+    let table = expected().join(TABLE);
     fs::copy(&table, dir.join(TABLE)).unwrap();
     let id = read_table(&table, |_| true).unwrap().unwrap().build_id;
     let names = log::BOOTS.map(|boot| {
@@ -236,7 +324,7 @@ fn boots() {
         boot.file
     });
     let check = |name: &str, args: &[&str]| {
-        let output = run_with(0, dir, &[args, &names].concat());
+        let output = run_with(0, dir, &[args, &names].concat(), TABLE);
         assert!(output.stderr.is_empty(), "{output:?}");
         check_bytes(&format!("boots/{name}"), &output.stdout);
     };
@@ -253,7 +341,7 @@ fn boots() {
     check("gaps-json.txt", &["gaps", "--json"]);
     for form in ["ctf", "perfetto", "html"] {
         let args = ["convert", "--to", form, "-o", form];
-        let output = run_with(0, dir, &[&args[..], &names].concat());
+        let output = run_with(0, dir, &[&args[..], &names].concat(), TABLE);
         assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
     }
     check_bytes("boots/html.txt", &report(&dir.join("html")));
