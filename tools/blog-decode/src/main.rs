@@ -7,5 +7,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(blog_decode::cli::main(std::env::args_os()))
+    blog_decode::cli::main(std::env::args_os()).into()
 }

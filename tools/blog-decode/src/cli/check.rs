@@ -7,7 +7,7 @@ use std::{io::Write, path::PathBuf};
 use super::{
     args::{self, TablePaths},
     input::Input,
-    print_all, Failed, PARTIAL,
+    report::{print_all, Failure, Status},
 };
 use crate::{
     accounts::counts,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Prints accounts and contradictions.
-pub fn check(args: &args::Check) -> Result<u8, Failed> {
+pub fn check(args: &args::Check) -> Result<Status, Failure> {
     let input = args::Input {
         snapshots: args.snapshots.clone(),
         blog: args.blog.clone(),
@@ -30,7 +30,7 @@ pub fn check(args: &args::Check) -> Result<u8, Failed> {
         for file in &files {
             let checked = of(file, args.still);
             if !checked.found.is_empty() {
-                status = PARTIAL;
+                status = Status::Partial;
             }
             match args.json {
                 true => as_json(file, &checked, out),

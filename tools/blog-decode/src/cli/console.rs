@@ -8,7 +8,13 @@ use std::{
     path::Path,
 };
 
-use super::{args::Console, complain, input::Input, session::Session, show, Failed, OK, PARTIAL};
+use super::{
+    args::Console,
+    input::Input,
+    report::{complain, Failure, Status},
+    session::Session,
+    show,
+};
 use crate::{
     blogfmt::source::Source,
     qr,
@@ -21,16 +27,16 @@ use crate::{
 const READ: usize = 64 << 10;
 
 /// Prints records.
-pub fn console(args: &Console) -> Result<u8, Failed> {
+pub fn console(args: &Console) -> Result<Status, Failure> {
     let filter = args.filters.build()?;
     args.tables.check()?;
-    let (mut files, mut status) = (Vec::new(), OK);
+    let (mut files, mut status) = (Vec::new(), Status::Whole);
     for path in &args.files {
         let name = path.display();
         let mut scan = Scan::default();
         if let Err(e) = read(path, &mut scan) {
             complain(&format!("{name}: {e}"));
-            status = PARTIAL;
+            status = Status::Partial;
         }
         scan.end();
         match (&scan.events[..], scan.damaged) {
@@ -40,7 +46,7 @@ pub fn console(args: &Console) -> Result<u8, Failed> {
             (_, n) => complain(&format!("{name}: {n} damaged lines")),
         }
         if scan.events.is_empty() || scan.damaged > 0 {
-            status = PARTIAL;
+            status = Status::Partial;
         }
         for event in &scan.events {
             match snapshot(&name.to_string(), event, &mut status) {
@@ -50,7 +56,7 @@ pub fn console(args: &Console) -> Result<u8, Failed> {
         }
     }
     if files.is_empty() {
-        return Err(Failed(None));
+        return Err(Failure::PRINTED);
     }
     let input = Input::new(files, &args.tables, status);
     let session = Session::new(input, filter, &args.filters, false)?;
@@ -58,13 +64,13 @@ pub fn console(args: &Console) -> Result<u8, Failed> {
 }
 
 /// An event of a text as a file.
-fn snapshot(text: &str, event: &Event, status: &mut u8) -> Result<Snapshot, String> {
+fn snapshot(text: &str, event: &Event, status: &mut Status) -> Result<Snapshot, String> {
     let (head, missing) = (event.head, event.missing());
     let name = format!("{text}: {} {:08x}", head.why.name(), head.tag);
     if missing > 0 {
         let are = if missing == 1 { "is" } else { "are" };
         complain(&format!("{name}: {missing} of {} lines {are} missing", head.count));
-        *status = PARTIAL;
+        *status = Status::Partial;
     }
     Ok(Snapshot::read(name, Source::Memory(event.stream()))?)
 }

@@ -14,10 +14,9 @@ use std::{
 
 use super::{
     args::Control,
-    complain,
     here::why,
     poll::{self, Input, Signals},
-    print_all, Failed, OK, PARTIAL,
+    report::{complain, print_all, Failure, Status},
 };
 use crate::{
     control::{for_ids, images, parse, writes, Command, Query, Switched, Trigger},
@@ -28,7 +27,7 @@ use crate::{
 };
 
 /// Switches.
-pub fn control(args: &Control) -> Result<u8, Failed> {
+pub fn control(args: &Control) -> Result<Status, Failure> {
     args.tables.check()?;
     let commands = parse(&args.commands.join("\n"))?;
     let mut system = System::open(args)?;
@@ -64,7 +63,7 @@ struct Plan {
     text: String,
     /// Files of triggers among these.
     triggers: Vec<PathBuf>,
-    status: u8,
+    status: Status,
 }
 
 struct System<'a> {
@@ -98,7 +97,7 @@ impl<'a> System<'a> {
     }
 
     /// The state of components, and of images with sites.
-    fn show(&self) -> Result<u8, Failed> {
+    fn show(&self) -> Result<Status, Failure> {
         let names = self.components()?;
         print_all(|out| {
             writeln!(
@@ -175,7 +174,7 @@ impl<'a> System<'a> {
 
     /// Waits until one of these triggers has frozen something, and prints which; of none, of any
     /// component.
-    fn wait(&self, mut triggers: Vec<PathBuf>) -> Result<u8, Failed> {
+    fn wait(&self, mut triggers: Vec<PathBuf>) -> Result<Status, Failure> {
         if triggers.is_empty() {
             let names = self.components()?;
             triggers.extend(names.iter().map(|n| self.args.blog.join(n).join("trigger")));
@@ -190,10 +189,10 @@ impl<'a> System<'a> {
                 let name = triggers[i].parent().and_then(Path::file_name);
                 let name = name.unwrap_or_default().to_string_lossy();
                 print_all(|out| write!(out, "{name}: {text}"))?;
-                return Ok(OK);
+                return Ok(Status::Whole);
             }
         }
-        Ok(PARTIAL)
+        Ok(Status::Partial)
     }
 
     fn component(
@@ -246,7 +245,7 @@ impl<'a> System<'a> {
             false => {
                 for image in &unknown {
                     complain(&format!("no side table of {image}: its sites are not known"));
-                    plan.status = PARTIAL;
+                    plan.status = Status::Partial;
                 }
                 if ids.is_empty() {
                     let hint = match query.function {
@@ -283,7 +282,7 @@ impl<'a> System<'a> {
     }
 
     /// Does it, and shows what became of it.
-    fn run(&self, plan: &Plan) -> Result<(), Failed> {
+    fn run(&self, plan: &Plan) -> Result<(), Failure> {
         for (done, (path, text)) in plan.writes.iter().enumerate() {
             write(path, text).map_err(|e| {
                 let rest = match done {

@@ -11,13 +11,12 @@ use std::{
 
 use super::{
     args::{Convert, Form},
-    complain,
     input::Input,
     new,
     poll::Signals,
+    report::{complain, Failure, Status},
     session::{End, Session},
     spans::{notes, problems, NONE},
-    Failed, OK, PARTIAL,
 };
 use crate::{
     batch::Work,
@@ -36,7 +35,7 @@ use crate::{
 };
 
 /// Converts.
-pub fn convert(args: &Convert) -> Result<u8, Failed> {
+pub fn convert(args: &Convert) -> Result<Status, Failure> {
     let pairs = args.spans.pairs();
     if pairs.is_empty() && !args.spans.keys.key.is_empty() {
         return Err("--key: of which spans? Give --span START END, too".into());
@@ -91,7 +90,7 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
     ] {
         if n > 0 {
             complain(&format!("{n} records or losses {what}"));
-            status = status.max(PARTIAL);
+            status = status.max(Status::Partial);
         }
     }
     Ok(status.max(tell_unpaired(odd.spans, is_empty)))
@@ -99,14 +98,14 @@ pub fn convert(args: &Convert) -> Result<u8, Failed> {
 
 /// Says what of spans has no other half; the answer is the exit status. `is_empty`: there are no
 /// records.
-fn tell_unpaired(kinds: Vec<Found>, is_empty: bool) -> u8 {
-    let mut status = OK;
+fn tell_unpaired(kinds: Vec<Found>, is_empty: bool) -> Status {
+    let mut status = Status::Whole;
     for kind in kinds {
         let unpaired = kind.unpaired;
         let mut problems = problems(&unpaired);
         problems.extend((kind.spans == 0 && !is_empty).then(|| NONE.into()));
         if !problems.is_empty() {
-            status = PARTIAL;
+            status = Status::Partial;
         }
         let (backward, rest) = (unpaired.backward, Unpaired::default());
         if unpaired != (Unpaired { backward, ..rest }) {

@@ -4,7 +4,11 @@
 
 use std::io::{self, Write};
 
-use super::{args::Stats, complain, print_each, session::Session, Failed};
+use super::{
+    args::Stats,
+    report::{complain, print_each, Failure, Status},
+    session::Session,
+};
 use crate::{
     boot::Boot,
     calendar::push_local,
@@ -19,7 +23,7 @@ use crate::{
 };
 
 /// Prints how many records there are of each kind.
-pub fn count(args: &Stats) -> Result<u8, Failed> {
+pub fn count(args: &Stats) -> Result<Status, Failure> {
     let by = match args.by.as_slice() {
         [] => [Field::File, Field::Line, Field::Format].map(Selector::Field).to_vec(),
         by => by.to_vec(),

@@ -9,9 +9,9 @@ use std::{
 
 use super::{
     args::Extract,
-    complain, new,
+    new,
     progress::{Progress, Unit},
-    OK, PARTIAL,
+    report::{complain, Failure, Status},
 };
 use crate::{
     blogfmt::source::Source,
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Makes a snapshot file.
-pub fn extract(args: &Extract) -> Result<u8, String> {
+pub fn extract(args: &Extract) -> Result<Status, Failure> {
     let name = args.output.to_string_lossy();
     let [dump] = &vmcore::dumps(&args.vmcore)[..] else {
         return Err("--vmcore: several files, which aren't parts of one dump".into());
@@ -37,7 +37,7 @@ pub fn extract(args: &Extract) -> Result<u8, String> {
         // Without a reader, nobody needs this line.
         let _ = writeln!(io::stdout(), "{}: {said}", name.escape_default());
     }
-    Ok(if is_whole { OK } else { PARTIAL })
+    Ok(if is_whole { Status::Whole } else { Status::Partial })
 }
 
 /// Makes a snapshot of each dump, and says whether it is whole.

@@ -12,12 +12,11 @@ use rustix::time::{clock_gettime, ClockId};
 
 use super::{
     args::{Follow, TablePaths},
-    complain,
     input::tell_undecoded,
     poll::{streams, wait, Came, Input, Signals},
     print::{Ends, Out},
     record::is_written,
-    Failed, FAILED, OK, PARTIAL,
+    report::{complain, Failure, Status},
 };
 use crate::{
     accounts::damage_text,
@@ -38,7 +37,7 @@ const LATE: Duration = Duration::from_secs(1);
 const LATE_EVERY: Duration = Duration::from_secs(10);
 
 /// Prints records as they come.
-pub fn follow(args: &Follow) -> Result<u8, Failed> {
+pub fn follow(args: &Follow) -> Result<Status, Failure> {
     args.around.check(&args.filters)?;
     if args.filters.boot().is_some() {
         return Err("--boot: what is followed is of this boot".into());
@@ -62,7 +61,7 @@ pub fn follow(args: &Follow) -> Result<u8, Failed> {
         inputs,
         signals,
         buffer: Vec::new(),
-        status: OK,
+        status: Status::Whole,
     };
     if args.new || args.filters.needs_log() {
         // By the clock of the first stream, when it was opened.
@@ -109,7 +108,7 @@ pub fn follow(args: &Follow) -> Result<u8, Failed> {
     drop(out);
     let mut status = run.end(&source, shown);
     if filter.chooses() && run.sieve.shown == 0 {
-        status = status.max(PARTIAL);
+        status = status.max(Status::Partial);
     }
     Ok(status)
 }
@@ -122,7 +121,7 @@ struct Source<'w> {
     live: Live<'w>,
     signals: Signals,
     buffer: Vec<u8>,
-    status: u8,
+    status: Status,
 }
 
 impl Source<'_> {
@@ -156,7 +155,7 @@ impl Source<'_> {
             Ok(Came::End) => {
                 if let Some(why) = self.live.why_nothing(i) {
                     complain(&format!("{}: {why}", input.name));
-                    self.status = PARTIAL;
+                    self.status = Status::Partial;
                 }
                 self.live.end_of_input(i);
                 if is_written(Path::new(&input.name)) {
@@ -165,7 +164,7 @@ impl Source<'_> {
             }
             Err(e) => {
                 complain(&format!("{}: {e}", input.name));
-                self.status = PARTIAL;
+                self.status = Status::Partial;
                 self.live.end_of_input(i);
             }
         }
@@ -180,7 +179,7 @@ struct Sites<'a> {
     paths: &'a TablePaths,
     /// Where tables were looked for.
     searched: Vec<String>,
-    status: u8,
+    status: Status,
 }
 
 impl<'a> Sites<'a> {
@@ -191,7 +190,7 @@ impl<'a> Sites<'a> {
             images: vec![0; files],
             paths,
             searched: Vec::new(),
-            status: OK,
+            status: Status::Whole,
         }
     }
 
@@ -215,7 +214,7 @@ impl<'a> Sites<'a> {
             for problem in tables.problems.iter().filter(|_| is_first) {
                 complain(&problem.text);
                 if problem.grave {
-                    self.status = PARTIAL;
+                    self.status = Status::Partial;
                 }
             }
             self.maps[i] = SiteMap::new(&file.images, &tables);
@@ -306,21 +305,21 @@ impl Run<'_> {
     }
 
     /// Says what it was, and of how many records; the answer is the exit status.
-    fn end(&self, source: &Source<'_>, shown: u64) -> u8 {
+    fn end(&self, source: &Source<'_>, shown: u64) -> Status {
         let mut status = source.status.max(self.sites.status);
         for file in &source.live.files {
             if file.damage.any() {
                 complain(&format!("{}: {}", file.name, damage_text(&file.damage)));
-                status = status.max(PARTIAL);
+                status = status.max(Status::Partial);
             }
         }
         if self.sieve.undecoded.any() {
             tell_undecoded(&self.sieve.undecoded, &self.sites.searched);
-            status = status.max(PARTIAL);
+            status = status.max(Status::Partial);
         }
         let begun = (0..source.inputs.len()).any(|i| source.live.has_begun(i));
         if !begun {
-            status = FAILED;
+            status = Status::Failed;
         }
         let mut text = format!(
             "{} of {} records shown in {:.1} s; ",

@@ -9,11 +9,9 @@ use std::{
 
 use super::{
     args::Gaps,
-    complain,
     print::{has_color, Printer},
-    print_all,
+    report::{complain, print_all, Failure, Status},
     session::{End, Session},
-    Failed, PARTIAL,
 };
 use crate::{
     blogfmt::bytes::until_nul,
@@ -27,7 +25,7 @@ use crate::{
 };
 
 /// Prints gaps.
-pub fn gaps(args: &Gaps) -> Result<u8, Failed> {
+pub fn gaps(args: &Gaps) -> Result<Status, Failure> {
     let mut session = Session::open(&args.input, &args.filters, false, args.jobs)?;
     session.filter.with_left_out = true;
     let mut printer = Printer::beside(&args.look, boot::width(&session.input.boots));
@@ -42,7 +40,7 @@ pub fn gaps(args: &Gaps) -> Result<u8, Failed> {
     let lines = session.lines(gaps.iter().flat_map(|gap| gap.records), &mut printer);
     if gaps.is_empty() && !is_empty {
         complain("there is no such gap");
-        status = status.max(PARTIAL);
+        status = status.max(Status::Partial);
     }
     let color = has_color(&args.look);
     print_all(|out| {

@@ -11,11 +11,11 @@ use std::{
 
 use super::{
     args::{self, TablePaths},
-    complain, extract,
+    extract,
     here::why,
     progress::{Progress, Unit},
     record::is_written,
-    Failed, FAILED, OK, PARTIAL,
+    report::{complain, Failure, Status},
 };
 use crate::{
     accounts::damage_text,
@@ -62,7 +62,7 @@ pub struct Input {
     /// The files with their side tables.
     pub captures: Captures,
     /// Exit status so far.
-    pub status: u8,
+    pub status: Status,
 }
 
 impl Deref for Input {
@@ -75,15 +75,15 @@ impl Deref for Input {
 
 impl Input {
     /// Opens all of them; an error if none can be read.
-    pub fn open(args: &args::Input) -> Result<Self, Failed> {
+    pub fn open(args: &args::Input) -> Result<Self, Failure> {
         let (files, tables, status) = Self::read(args)?;
         Ok(Self::new(files, &tables, status))
     }
 
     /// The files, where tables are looked for, and the exit status so far.
-    pub fn read(args: &args::Input) -> Result<(Vec<Snapshot>, TablePaths, u8), Failed> {
+    pub fn read(args: &args::Input) -> Result<(Vec<Snapshot>, TablePaths, Status), Failure> {
         args.tables.check()?;
-        let (mut files, mut status) = (Vec::new(), OK);
+        let (mut files, mut status) = (Vec::new(), Status::Whole);
         let named = args.host.iter().map(|(host, path)| (path, Some(host)));
         let given = |path: &PathBuf| args.host.iter().any(|(_, named)| named == path);
         let others = args.snapshots.iter().filter(|path| !given(path));
@@ -110,12 +110,12 @@ impl Input {
                     tables.sidetable.extend(inner.tables);
                     for problem in inner.problems {
                         complain(&problem);
-                        status = PARTIAL;
+                        status = Status::Partial;
                     }
                 }
                 Err(e) => {
                     complain(&format!("{}: {e}", path.display()));
-                    status = PARTIAL;
+                    status = Status::Partial;
                 }
             }
         }
@@ -144,34 +144,34 @@ impl Input {
                 }
                 Err(e) => {
                     complain(&e.to_string());
-                    status = PARTIAL;
+                    status = Status::Partial;
                 }
             }
         }
         for (dir, _) in dirs.iter().filter(|(_, found)| !found) {
             complain(&format!("{}: has no recordings", dir.display()));
-            status = PARTIAL;
+            status = Status::Partial;
         }
         for made in extract::snapshots(&args.vmcore) {
             match made {
                 Ok((file, is_whole)) => {
                     files.push(file);
-                    status = status.max(if is_whole { OK } else { PARTIAL });
+                    status = status.max(if is_whole { Status::Whole } else { Status::Partial });
                 }
                 Err(e) => {
                     complain(&e);
-                    status = PARTIAL;
+                    status = Status::Partial;
                 }
             }
         }
         if files.is_empty() {
-            return Err(Failed(None));
+            return Err(Failure::PRINTED);
         }
         Ok((files, tables, status))
     }
 
     /// Finds the side tables of snapshots.
-    pub fn new(files: Vec<Snapshot>, paths: &TablePaths, mut status: u8) -> Self {
+    pub fn new(files: Vec<Snapshot>, paths: &TablePaths, mut status: Status) -> Self {
         let captures = Captures::new(files, &paths.sidetable, Some(&paths.modules));
         for file in &captures.files {
             if let Some(problems) = &file.survived {
@@ -182,7 +182,7 @@ impl Input {
             }
             if file.damage.any() {
                 complain(&format!("{}: {}", file.name, damage_text(&file.damage)));
-                status = PARTIAL;
+                status = Status::Partial;
             }
             if file.clock.is_none() || file.pairs.is_empty() {
                 complain(&format!("{}: without clock calibration; times are ticks", file.name));
@@ -192,7 +192,7 @@ impl Input {
         for problem in &captures.tables.problems {
             complain(&problem.text);
             if problem.grave {
-                status = PARTIAL;
+                status = Status::Partial;
             }
         }
         Self { captures, status }
@@ -342,10 +342,10 @@ impl Input {
     }
 
     /// The exit status, if there is nothing else to complain of.
-    pub fn status(&self) -> u8 {
+    pub fn status(&self) -> Status {
         let is_bad = |f: &Snapshot| f.rings.is_empty() && f.damage.any();
         if self.files.iter().all(is_bad) {
-            FAILED
+            Status::Failed
         } else {
             self.status
         }

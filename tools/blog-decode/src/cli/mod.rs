@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! args/      commands and options
+//! report.rs  messages and the exit status
 //! time.rs    forms of TIME
 //! here.rs    why a file of this system's BLog can't be read
 //! input.rs   opens snapshots and side tables, and reports what is wrong with them
@@ -50,6 +51,7 @@ pub mod print;
 pub mod probe;
 pub mod progress;
 pub mod record;
+pub mod report;
 pub mod session;
 pub mod show;
 pub mod sites;
@@ -58,50 +60,19 @@ pub mod stats;
 pub mod tasks;
 pub mod time;
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use clap::{CommandFactory, Parser};
 
 use self::{
     args::{command_first, misplaced, Cli, Command},
     pager::Pager,
+    report::{complain, print_all, written, Failure, Status},
 };
-use crate::{
-    blogfmt::format, error::Error, output::text::is_unsafe, record::Version, snapshot::VERSIONS,
-    vmcore,
-};
-
-/// Everything was decoded.
-pub const OK: u8 = 0;
-/// Something is damaged, missing or could not be decoded; the rest was printed.
-pub const PARTIAL: u8 = 1;
-/// Nothing could be decoded, or wrong usage.
-pub const FAILED: u8 = 2;
-
-/// Why a command has no result; nothing, if that was already printed.
-#[derive(Debug)]
-pub struct Failed(Option<String>);
-
-impl From<String> for Failed {
-    fn from(why: String) -> Self {
-        Self(Some(why))
-    }
-}
-
-impl From<Error> for Failed {
-    fn from(why: Error) -> Self {
-        Self(Some(why.into()))
-    }
-}
-
-impl From<&str> for Failed {
-    fn from(why: &str) -> Self {
-        Self(Some(why.into()))
-    }
-}
+use crate::{blogfmt::format, record::Version, snapshot::VERSIONS, vmcore};
 
 /// Runs the program; returns its exit status.
-pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
+pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
     let args = command_first(args.into_iter().collect());
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
@@ -109,12 +80,9 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
             // Also --help and --version, to standard output.
             let printed = e.print();
             if e.use_stderr() {
-                return FAILED;
+                return Status::Failed;
             }
-            return written(printed).unwrap_or_else(|why| {
-                complain(&why);
-                FAILED
-            });
+            return written(printed).unwrap_or_else(|why| Failure::from(why).tell());
         }
     };
     if cli.utc {
@@ -125,7 +93,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         None => {
             if let Some(why) = cli.show.input.snapshots.iter().find_map(|f| misplaced(f)) {
                 complain(&why);
-                return FAILED;
+                return Status::Failed;
             }
             Command::Show(Box::new(cli.show))
         }
@@ -153,7 +121,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
         Command::Spans(args) => spans::spans(args),
         Command::Check(args) => check::check(args),
         Command::Console(args) => console::console(args),
-        Command::Extract(args) => extract::extract(args).map_err(Failed::from),
+        Command::Extract(args) => extract::extract(args),
         Command::Completions { shell } => print_all(|out| {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);
             Ok(())
@@ -168,18 +136,13 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
             writeln!(out, "crash dumps: {first} and {last}")
         }),
     };
-    let status = result.unwrap_or_else(|Failed(why)| {
-        if let Some(why) = why {
-            complain(&why);
-        }
-        FAILED
-    });
+    let status = result.unwrap_or_else(Failure::tell);
     drop(pager);
     status
 }
 
 /// The man page: that of the program, then those of its commands.
-fn man(out: &mut Vec<u8>) -> std::io::Result<()> {
+fn man(out: &mut Vec<u8>) -> io::Result<()> {
     let mut command = Cli::command();
     command.build();
     let page = clap_mangen::Man::new(command.clone());
@@ -194,81 +157,4 @@ fn man(out: &mut Vec<u8>) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Prints a message on standard error.
-pub(crate) fn complain(what: &str) {
-    progress::clear();
-    // Names in it can come from a hostile file.
-    let what: String =
-        without_number(what).chars().map(|c| if is_unsafe(c) { '?' } else { c }).collect();
-    // In one write: what else goes to that file must not come in between.
-    let line = format!("blog-decode: {what}\n");
-    let _ = std::io::stderr().write_all(line.as_bytes());
-}
-
-/// The text of a system error without the number that Rust appends.
-fn without_number(what: &str) -> String {
-    let mut parts = what.split(" (os error ");
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        match part.split_once(')') {
-            Some((number, rest)) if number.bytes().all(|b| b.is_ascii_digit()) => {
-                text.push_str(rest);
-            }
-            _ => text.extend([" (os error ", part]),
-        }
-    }
-    text
-}
-
-/// Prints what `fill` makes to standard output.
-fn print_all(fill: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<u8, Failed> {
-    let mut fill = Some(fill);
-    print_each(|out| match fill.take() {
-        Some(fill) => fill(out).map(|()| false),
-        None => Ok(false),
-    })
-}
-
-/// Prints piece by piece what `more` makes, until it says that this was all.
-fn print_each(more: impl FnMut(&mut Vec<u8>) -> std::io::Result<bool>) -> Result<u8, Failed> {
-    let (mut more, mut out) = (more, Vec::new());
-    let mut stdout = std::io::stdout().lock();
-    loop {
-        out.clear();
-        let goes_on = more(&mut out).map_err(|e| e.to_string())?;
-        match stdout.write_all(&out).and_then(|()| stdout.flush()) {
-            Ok(()) if goes_on => {}
-            result => return Ok(written(result)?),
-        }
-    }
-}
-
-/// The result of writing to standard output.
-fn written(result: std::io::Result<()>) -> Result<u8, String> {
-    match result {
-        // The reader has enough.
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(format!("standard output: {e}"))
-        }
-        _ => Ok(OK),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_have_no_numbers() {
-        for (what, told) in [
-            ("x: No such file (os error 2)", "x: No such file"),
-            ("a (os error 13), b (os error 2): c", "a, b: c"),
-            ("(os error", "(os error"),
-            ("x (os error y)", "x (os error y)"),
-        ] {
-            assert_eq!(without_number(what), told);
-        }
-    }
 }

@@ -21,8 +21,8 @@ use rustix::{
 
 use super::{
     args::{Color, Show},
-    complain,
     print::{is_able, use_color},
+    report::complain,
 };
 
 /// A pager, which gets all that is printed, and which is waited for.

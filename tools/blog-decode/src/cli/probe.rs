@@ -11,7 +11,7 @@ use std::{
 use super::{
     args::{Probe, ProbeWhat},
     here::why,
-    print_all, Failed, OK,
+    report::{print_all, Failure, Status},
 };
 use crate::{
     blogfmt::format::Table,
@@ -24,7 +24,7 @@ use crate::{
 const VMLINUX: &str = "vmlinux";
 
 /// Does it.
-pub fn probe(args: &Probe) -> Result<u8, Failed> {
+pub fn probe(args: &Probe) -> Result<Status, Failure> {
     match &args.what {
         ProbeWhat::Add { component, probe, level, btf, dry_run, blog } => {
             let text = Text::parse(probe)?;
@@ -35,7 +35,7 @@ pub fn probe(args: &Probe) -> Result<u8, Failed> {
                 return print_all(|out| writeln!(out, "{line}"));
             }
             write(&blog.blog, component, &line)?;
-            Ok(OK)
+            Ok(Status::Whole)
         }
         ProbeWhat::List { components, blog } => {
             let names = match components.is_empty() {
@@ -61,7 +61,7 @@ pub fn probe(args: &Probe) -> Result<u8, Failed> {
             for site in sites {
                 write(&blog.blog, component, &format!("-{site}"))?;
             }
-            Ok(OK)
+            Ok(Status::Whole)
         }
     }
 }

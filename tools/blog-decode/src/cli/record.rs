@@ -33,10 +33,9 @@ use tempfile::Builder;
 
 use super::{
     args::{Record, TablePaths},
-    complain,
     here::why,
     poll::{streams, wait, Came, Input, Signals, CHUNK},
-    Failed, FAILED, OK, PARTIAL,
+    report::{complain, Failure, Status},
 };
 use crate::{
     accounts::damage_text,
@@ -63,7 +62,7 @@ const SEARCH: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Records until it is interrupted, or the stream ends.
-pub fn record(args: &Record) -> Result<u8, Failed> {
+pub fn record(args: &Record) -> Result<Status, Failure> {
     args.tables.check()?;
     let signals = Signals::new()?;
     let end = args.duration.map(|d| Instant::now() + d);
@@ -86,8 +85,8 @@ pub fn record(args: &Record) -> Result<u8, Failed> {
         }
     ));
     Ok(match dir.written {
-        0 => FAILED,
-        _ if failed => FAILED,
+        0 => Status::Failed,
+        _ if failed => Status::Failed,
         _ => dir.status,
     })
 }
@@ -267,7 +266,7 @@ impl Out {
         let written = rest.and_then(|(rest, damage)| {
             if has_ended && damage.any() {
                 complain(&format!("{}: {}", self.from, damage_text(&damage)));
-                dir.status = PARTIAL;
+                dir.status = Status::Partial;
             }
             self.held.extend(rest);
             // Only the beginning that each has is no file.
@@ -305,7 +304,7 @@ struct Dir<'a> {
     written: u64,
     bytes: u64,
     removed: u64,
-    status: u8,
+    status: Status,
 }
 
 /// An image and its build ID, and whether its table is on disk.
@@ -446,7 +445,7 @@ impl<'a> Dir<'a> {
             written: 0,
             bytes: 0,
             removed: 0,
-            status: OK,
+            status: Status::Whole,
         };
         this.make_room(0);
         Ok(this)
@@ -487,7 +486,7 @@ impl<'a> Dir<'a> {
         let (path, size) = self.files.remove(0);
         if let Err(e) = fs::remove_file(&path) {
             complain(&format!("{}: {e}", path.display()));
-            self.status = PARTIAL;
+            self.status = Status::Partial;
         }
         self.removed += 1;
         Some(size)
@@ -527,7 +526,7 @@ impl<'a> Dir<'a> {
                 hex(&id),
                 SEARCH.as_secs()
             ));
-            self.status = PARTIAL;
+            self.status = Status::Partial;
         }
     }
 
@@ -573,7 +572,7 @@ impl<'a> Dir<'a> {
         self.missing = rest;
         for (_, what) in needed {
             complain(&what);
-            self.status = PARTIAL;
+            self.status = Status::Partial;
         }
     }
 }

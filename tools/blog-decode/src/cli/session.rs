@@ -9,11 +9,11 @@ use std::{
 };
 
 use super::{
-    args, complain,
+    args,
     input::{tell_undecoded, Input},
     print::Printer,
     progress::{Progress, Unit},
-    Failed, FAILED, PARTIAL,
+    report::{complain, Failure, Status},
 };
 use crate::{
     accounts::lost_of,
@@ -45,7 +45,7 @@ pub struct Session {
 #[derive(Clone, Copy)]
 pub struct End {
     /// The exit status.
-    pub status: u8,
+    pub status: Status,
     /// No record was wanted. Standard error has a line about it.
     pub is_empty: bool,
 }
@@ -57,7 +57,7 @@ impl Session {
         filters: &args::Filters,
         has_logs: bool,
         jobs: args::Jobs,
-    ) -> Result<Self, Failed> {
+    ) -> Result<Self, Failure> {
         // Errors of the filters are reported first.
         let filter = filters.build()?;
         let mut this = Self::new(Input::open(input)?, filter, filters, has_logs)?;
@@ -73,7 +73,7 @@ impl Session {
         mut filter: Filter,
         filters: &args::Filters,
         has_logs: bool,
-    ) -> Result<Self, Failed> {
+    ) -> Result<Self, Failure> {
         input.settle(filters, &mut filter, has_logs)?;
         let streams = input.streams(&filter.components);
         Ok(Self {
@@ -101,7 +101,7 @@ impl Session {
         &self,
         doing: &'static str,
         each: impl FnMut(&Entry<'_>) -> io::Result<()>,
-    ) -> Result<End, Failed> {
+    ) -> Result<End, Failure> {
         let mut decoder = self.decoder(doing, false);
         decoder.run(each).map_err(|e| e.to_string())?;
         Ok(self.end(&decoder.outcome()))
@@ -113,7 +113,7 @@ impl Session {
         doing: &'static str,
         work: impl Fn() -> W,
         take: impl FnMut(&mut W::Made) -> io::Result<()>,
-    ) -> Result<End, Failed> {
+    ) -> Result<End, Failure> {
         let mut decoder = self.decoder(doing, false);
         let done = decoder.run_by(self.threads, work, take);
         done.map_err(|e| e.to_string())?;
@@ -154,7 +154,7 @@ impl Session {
         doing: &'static str,
         start: impl Fn() -> T + Sync,
         each: impl Fn(&mut T, &Entry<'_>) -> io::Result<()> + Sync,
-    ) -> Result<(Vec<T>, End), Failed> {
+    ) -> Result<(Vec<T>, End), Failure> {
         let parts = parts(&self.streams, self.threads);
         let (count, input, filter) = (parts.len(), &*self.input, &self.filter);
         let (files, boots, maps) = (&input.files, &input.boots, &input.maps);
@@ -205,7 +205,7 @@ impl Session {
             tell_none(records, "record", &self.hint().unwrap_or_default());
             // Whether one matches is known of none.
             let is_blind = outcome.records != 0 && outcome.undecoded.sum() == outcome.records;
-            status = status.max(if is_blind { FAILED } else { PARTIAL });
+            status = status.max(if is_blind { Status::Failed } else { Status::Partial });
         }
         if is_empty || self.filter.is_by_time() {
             self.tell_placeless();
@@ -350,8 +350,8 @@ pub fn tell_left_out(count: u64) {
 }
 
 /// Says what could not be decoded. Tables were looked for there.
-pub fn tell(outcome: &Outcome, searched: &[String]) -> u8 {
-    let mut status = super::OK;
+pub fn tell(outcome: &Outcome, searched: &[String]) -> Status {
+    let mut status = Status::Whole;
     match outcome.damaged {
         0 => {}
         1 => complain("1 record is damaged"),
@@ -363,7 +363,7 @@ pub fn tell(outcome: &Outcome, searched: &[String]) -> u8 {
     }
     tell_undecoded(&outcome.undecoded, searched);
     if outcome.any() {
-        status = PARTIAL;
+        status = Status::Partial;
     }
     status
 }

@@ -9,16 +9,15 @@ use std::{
 
 use super::{
     args::{self, Diff, Output, Show},
-    complain,
     input::Input,
     print::{Ends, Out},
+    report::{complain, Failure, Status},
     session::Session,
-    Failed, OK,
 };
 use crate::{accounts::Accounts, boot, foreign::Log, merge, vmcore};
 
 /// Prints records.
-pub fn show(args: &Show) -> Result<u8, Failed> {
+pub fn show(args: &Show) -> Result<Status, Failure> {
     args.around.check(&args.filters)?;
     let has_logs = !args.logs.is_empty();
     let mut session = Session::open(&args.input, &args.filters, has_logs, args.jobs)?;
@@ -36,7 +35,7 @@ pub fn show(args: &Show) -> Result<u8, Failed> {
 }
 
 /// Prints what is new.
-pub fn diff(args: &Diff) -> Result<u8, Failed> {
+pub fn diff(args: &Diff) -> Result<Status, Failure> {
     let filter = args.filters.build()?;
     let named = args.old.iter().chain(&args.new);
     let named = named.map(|path| (vec![path.clone()], false));
@@ -46,7 +45,8 @@ pub fn diff(args: &Diff) -> Result<u8, Failed> {
     if all.len() != 2 {
         return Err("two are compared: OLD and NEW, OLD and --vmcore, or two of --vmcore".into());
     }
-    let (mut files, mut old, mut tables, mut status) = (Vec::new(), 0, args.tables.clone(), OK);
+    let (mut files, mut old, mut tables, mut status) =
+        (Vec::new(), 0, args.tables.clone(), Status::Whole);
     for (paths, is_dump) in all {
         let paths = |is_wanted: bool| match is_wanted {
             true => paths.clone(),
@@ -75,7 +75,7 @@ pub fn diff(args: &Diff) -> Result<u8, Failed> {
 }
 
 /// Prints all records.
-pub fn print_all(session: Session, output: &Output) -> Result<u8, Failed> {
+pub fn print_all(session: Session, output: &Output) -> Result<Status, Failure> {
     let how =
         How { output, context: (0, 0), with_stats: false, ends: Ends::default(), count: false };
     print(session, Vec::new(), &how)
@@ -92,7 +92,7 @@ struct How<'a> {
     count: bool,
 }
 
-fn print(mut session: Session, logs: Vec<Log>, how: &How<'_>) -> Result<u8, Failed> {
+fn print(mut session: Session, logs: Vec<Log>, how: &How<'_>) -> Result<Status, Failure> {
     session.tells_losses = how.count || !how.output.has_losses();
     let session = &session;
     let (input, boots) = (&session.input, &session.input.boots);

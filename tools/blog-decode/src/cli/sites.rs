@@ -6,12 +6,11 @@ use std::{io::Write, path::Path};
 
 use super::{
     args::Sites,
-    complain, extract,
+    extract,
     input::Input,
-    print_all,
+    report::{complain, print_all, Failure, Status},
     session::tell_none,
     stats::{describe, site_json},
-    Failed, FAILED, OK, PARTIAL,
 };
 use crate::{
     error::Error,
@@ -24,17 +23,17 @@ use crate::{
 };
 
 /// Lists call sites.
-pub fn sites(args: &Sites) -> Result<u8, Failed> {
+pub fn sites(args: &Sites) -> Result<Status, Failure> {
     args.tables.check()?;
     let filter = Filter { level: args.level, sites: args.site.clone(), ..Filter::default() };
-    let (mut snapshots, mut images, mut status) = (Vec::new(), Vec::new(), OK);
+    let (mut snapshots, mut images, mut status) = (Vec::new(), Vec::new(), Status::Whole);
     for path in &args.files {
         match open(path, snapshots.len()) {
             Ok(Opened::Snapshots(files)) => snapshots.extend(files),
             Ok(Opened::Image(image)) => images.push(image),
             Err(e) => {
                 complain(&e);
-                status = PARTIAL;
+                status = Status::Partial;
             }
         }
     }
@@ -42,16 +41,16 @@ pub fn sites(args: &Sites) -> Result<u8, Failed> {
         match made {
             Ok((file, is_whole)) => {
                 snapshots.push(file);
-                status = status.max(if is_whole { OK } else { PARTIAL });
+                status = status.max(if is_whole { Status::Whole } else { Status::Partial });
             }
             Err(e) => {
                 complain(&e);
-                status = PARTIAL;
+                status = Status::Partial;
             }
         }
     }
     if snapshots.is_empty() && images.is_empty() {
-        return Ok(FAILED);
+        return Ok(Status::Failed);
     }
     let (mut list, mut all, mut listed) = (Vec::new(), 0, 0);
     let mut row = |id: u32, found: Found<'_>, records: Option<u64>| {
@@ -114,7 +113,7 @@ pub fn sites(args: &Sites) -> Result<u8, Failed> {
     })?;
     if listed == 0 && all != 0 {
         tell_none(all, "call site", "");
-        status = status.max(PARTIAL);
+        status = status.max(Status::Partial);
     }
     Ok(status)
 }

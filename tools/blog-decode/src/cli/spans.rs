@@ -8,12 +8,11 @@ use std::{
 };
 
 use super::{
-    args, complain,
+    args,
     count::Fields,
     print::{has_color, Printer},
-    print_all,
+    report::{complain, print_all, Failure, Status},
     session::{End, Session},
-    Failed, PARTIAL,
 };
 use crate::{
     batch::Work,
@@ -37,7 +36,7 @@ const THREAD: [Selector; 3] =
 const BAR: u64 = 50;
 
 /// Prints how long spans were.
-pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
+pub fn spans(args: &args::Spans) -> Result<Status, Failure> {
     let mut session = Session::open(&args.input, &args.filters, false, args.jobs)?;
     session.filter.with_left_out = true;
     let input = &session.input;
@@ -65,11 +64,11 @@ pub fn spans(args: &args::Spans) -> Result<u8, Failed> {
     let unpaired = spans.unpaired();
     if all.count() == 0 && !is_empty {
         complain(NONE);
-        status = status.max(PARTIAL);
+        status = status.max(Status::Partial);
     }
     for problem in problems(&unpaired) {
         complain(&problem);
-        status = status.max(PARTIAL);
+        status = status.max(Status::Partial);
     }
     let sites = input.sites();
     let keys = Fields::new(&args.pair.key, sites.as_deref());

@@ -7,13 +7,11 @@ use std::{collections::BTreeMap, io::Write};
 
 use super::{
     args::Stats,
-    complain,
     count::{count, short},
     input::Input,
-    print_all,
     progress::{Progress, Unit},
+    report::{complain, print_all, Failure, Status},
     session::{tell_left_out, tell_none},
-    Failed, PARTIAL,
 };
 use crate::{
     accounts::{counts, lost, lost_of, ring_name, Column},
@@ -30,7 +28,7 @@ use crate::{
 };
 
 /// Prints sums.
-pub fn stats(args: &Stats) -> Result<u8, Failed> {
+pub fn stats(args: &Stats) -> Result<Status, Failure> {
     if args.counts_records() {
         return count(args);
     }
@@ -58,11 +56,11 @@ pub fn stats(args: &Stats) -> Result<u8, Failed> {
     let mut status = input.status();
     if !args.filters.components().is_empty() && sums.rings.iter().all(|r| r.sum.records == 0) {
         tell_none(merge::records(&input.captures.streams(&[])), "record", "");
-        status = status.max(PARTIAL);
+        status = status.max(Status::Partial);
     }
     if sums.rings.iter().any(|r| r.counts.damaged != 0) {
         complain("some records are damaged");
-        status = status.max(PARTIAL);
+        status = status.max(Status::Partial);
     }
     Ok(status)
 }

@@ -8,9 +8,8 @@ use super::{
     args::Tasks,
     input::Input,
     print::{has_color, Printer},
-    print_all,
+    report::{print_all, Failure, Status},
     session::{tell, tell_none},
-    Failed, PARTIAL,
 };
 use crate::{
     blogfmt::bytes::until_nul,
@@ -23,7 +22,7 @@ use crate::{
 };
 
 /// Prints tasks.
-pub fn tasks(args: &Tasks) -> Result<u8, Failed> {
+pub fn tasks(args: &Tasks) -> Result<Status, Failure> {
     let input = Input::open(&args.input)?;
     let [file] = input.files.as_slice() else {
         return Err("tasks are those of one snapshot, or of one crash dump".into());
@@ -59,7 +58,7 @@ pub fn tasks(args: &Tasks) -> Result<u8, Failed> {
     })?;
     if is_empty && chooses || has_none {
         tell_none(page.all() as u64, "task", "");
-        status = status.max(PARTIAL);
+        status = status.max(Status::Partial);
     }
     Ok(input.status().max(status))
 }
