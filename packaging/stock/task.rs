@@ -34,17 +34,19 @@ const SLOT_BITS: u32 = 15;
 /// Slots of a bucket.
 const WAYS: usize = 8;
 
-/// All tasks that have rings.
+/// All tasks that have rings. Drivers know it by this name.
 ///
 /// # Invariants
 ///
 /// - From [`init`] on, a slot has [`no_rings`] or a table whose task is at home in its bucket.
 /// - A task has one slot, or two where one of its log calls has interrupted another one's [`give`]:
 ///   calls from there on use the first one of the bucket, and both are its own until it ends.
-#[repr(align(64))]
+#[repr(C, align(64))]
 struct Slots([AtomicPtr<Tls>; SLOTS]);
 
-static TASKS: Slots = Slots([const { AtomicPtr::new(ptr::null_mut()) }; SLOTS]);
+#[allow(non_upper_case_globals)]
+#[no_mangle]
+static blog_tasks: Slots = Slots([const { AtomicPtr::new(ptr::null_mut()) }; SLOTS]);
 
 /// A task's home.
 #[inline(always)]
@@ -56,7 +58,7 @@ fn home(task: *const task_struct) -> usize {
 
 /// The slots that may have its table, from its home on.
 fn bucket(home: usize) -> impl Iterator<Item = &'static AtomicPtr<Tls>> {
-    (0..WAYS).map(move |way| &TASKS.0[home ^ way])
+    (0..WAYS).map(move |way| &blog_tasks.0[home ^ way])
 }
 
 /// The table in one of these slots that is this task's.
@@ -81,7 +83,7 @@ pub(super) unsafe fn current_table(task: *mut task_struct) -> *const Tls {
     let home = home(task);
     for way in 0..WAYS {
         // SAFETY: A home is less than `SLOTS`, by the number of its bits; so are the others.
-        let table = unsafe { TASKS.0.get_unchecked(home ^ way) }.load(Relaxed);
+        let table = unsafe { blog_tasks.0.get_unchecked(home ^ way) }.load(Relaxed);
         // SAFETY: As in `find`. What is this task's, the task itself has stored.
         if unsafe { (*table).task.load(Relaxed) } == task.cast() {
             return table;
@@ -154,7 +156,7 @@ pub unsafe fn take(task: *mut task_struct, table: &Tls) -> bool {
 /// Calls `f` with each task that has rings. It may be ending, or have ended. Any context; `fetch`
 /// as for [`table_at`].
 pub fn for_each(fetch: impl Fn(u64) -> Option<u64>, mut f: impl FnMut(*const task_struct)) {
-    for slot in &TASKS.0 {
+    for slot in &blog_tasks.0 {
         // Null before [`init`].
         if let Some(task) = task_in(slot, &fetch).filter(|task| *task != 0) {
             f(task as *const task_struct);
@@ -173,7 +175,7 @@ pub fn has_room(task: *const task_struct) -> bool {
 ///
 /// Only once, before anything can log.
 pub unsafe fn init() {
-    for slot in &TASKS.0 {
+    for slot in &blog_tasks.0 {
         // INVARIANT: This is one of both.
         slot.store(no_rings(), Relaxed);
     }

@@ -166,7 +166,7 @@ as_bytes! {
 #[doc(hidden)]
 pub fn ring_of(component: &RawComponent) -> *const ring::Ring {
     let ring = context::ring(component);
-    // SAFETY: It is a ring of this context, or `NO_RING`.
+    // SAFETY: It is a ring of this context, or `blog_no_ring`.
     match unsafe { (*ring).slot() } == component.slot() {
         true => ring,
         false => core::ptr::null(),

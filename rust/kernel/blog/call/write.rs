@@ -56,8 +56,8 @@ pub(super) unsafe fn write(
     let ring = context::ring(component);
     let slot = || component.slot();
     let bytes = (HEADER_SIZE + size) as u32;
-    // SAFETY: `ring` is a ring of this context or `NO_RING`, as the invariants of `Tls` and
-    // `RawComponent` say, and stays so: a task does not leave its context in here, and other
+    // SAFETY: `ring` is a ring of this context or `blog_no_ring`, as the invariants of `Tls`
+    // and `RawComponent` say, and stays so: a task does not leave its context in here, and other
     // contexts do not change CPU. `store` is as this function requires.
     unsafe { Ring::write(ring, slot, bytes, site_shl10, clock, store) }
 }
