@@ -26,7 +26,8 @@ use kernel::{
         wire::file::BUILD_ID_MAX,
         Config,
         RawComponent,
-        Site, //
+        Site,
+        ABI, //
     },
     prelude::*,
     str::BStr,
@@ -145,6 +146,10 @@ unsafe fn from_c<'a, T>(first: *const T, count: u32) -> &'a [T] {
     unsafe { slice::from_raw_parts(first, count as usize) }
 }
 
+/// What drivers must be built for: `sys/modules.c` compares.
+#[no_mangle]
+static blog_abi: u32 = ABI;
+
 /// Takes up the sites and components of an image: vmlinux's, or those of a module that has not run
 /// yet.
 ///
@@ -228,7 +233,12 @@ pub(crate) unsafe extern "C" fn blog_module_going(module: *const c_void) {
 pub(crate) unsafe extern "C" fn blog_component_register(
     name: *const c_char,
     config: *const Config,
+    abi: u32,
 ) -> *const RawComponent {
+    if abi != ABI {
+        // The kernel log has a line of its module, whose static components aren't on either.
+        return inert::take(&Config::new().enabled(false));
+    }
     // SAFETY: By this function's requirement.
     let (name, config) = unsafe { (CStr::from_char_ptr(name), &*config) };
     // SAFETY: There is no `raw`.

@@ -30,7 +30,7 @@ struct blog_place {
 
 /* Exported to drivers; what is instantiated in their code calls these. In Rust: */
 const struct blog_component *blog_component_register(const char *name,
-						     const struct blog_config *config);
+						     const struct blog_config *config, u32 abi);
 void blog_component_unregister(const struct blog_component *comp);
 struct blog_place blog_reserve(const struct blog_component *comp, const void *ring, u32 bytes,
 			       u64 ts);
@@ -43,6 +43,7 @@ extern struct blog_site __start_blog_sites[], __stop_blog_sites[];
 extern struct blog_component *__start_blog_components[], *__stop_blog_components[];
 
 /* In Rust, called from C. */
+extern const u32 blog_abi;
 int blog_start(void);
 void blog_module_coming(const char *name, const u8 *build_id, struct blog_site *sites,
 			u32 num_sites, struct blog_component **comps, u32 num_comps);

@@ -5,6 +5,7 @@
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
+#include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
@@ -43,6 +44,22 @@ static unsigned long blog_table(const struct module *mod, const char *first, con
 	return *table < last ? last - *table : 0;
 }
 
+/* Whether all of a module was built for this BLog. */
+static bool blog_fits(const struct module *mod)
+{
+	const struct mod_kallsyms *syms;
+	unsigned int i;
+
+	guard(rcu)();
+	syms = rcu_dereference(mod->kallsyms);
+	for (i = 0; i < syms->num_symtab; i++) {
+		if (!strcmp(syms->strtab + syms->symtab[i].st_name, "__blog_abi") &&
+		    syms->symtab[i].st_value != blog_abi)
+			return false;
+	}
+	return true;
+}
+
 /* The module's build ID; zeros where it has none. */
 static const u8 *blog_build_id(const struct module *mod)
 {
@@ -77,7 +94,10 @@ static int blog_module_event(struct notifier_block *nb, unsigned long event, voi
 	case MODULE_STATE_COMING:
 		sites_size = blog_table(mod, "__blog_sites", "__blog_sites_end", &sites);
 		comps_size = blog_table(mod, "__blog_components", "__blog_components_end", &comps);
-		if (sites_size || comps_size)
+		if (!blog_fits(mod))
+			pr_warn("blog: %s was built for another BLog: it can't log; build it again\n",
+				mod->name);
+		else if (sites_size || comps_size)
 			blog_module_coming(mod->name, blog_build_id(mod), (void *)sites,
 					   sites_size / sizeof(struct blog_site), (void *)comps,
 					   comps_size / sizeof(struct blog_component *));

@@ -101,7 +101,16 @@ struct blog_component {
 
 #if IS_REACHABLE(CONFIG_BLOG)
 
-/* Symbols around what an object file has in a table: see rust/macros/blog/asm.rs. */
+/*
+ * Symbols around what an object file has in a table, and the number of the BLog that it was built
+ * for, where that isn't part of the kernel: see rust/macros/blog/asm.rs.
+ */
+#if __has_include(<linux/blog_abi.h>)
+#include <linux/blog_abi.h>
+#define __BLOG_SET_ABI	".set __blog_abi, " __stringify(BLOG_ABI) "\n"
+#else
+#define __BLOG_SET_ABI	""
+#endif
 #define __BLOG_BOUNDS(section, symbol)						\
 	".ifndef " symbol "\n"							\
 	".pushsection " section ",\"aw\",@progbits\n"				\
@@ -110,6 +119,7 @@ struct blog_component {
 	".subsection 2\n"							\
 	".set " symbol "_end, .\n"						\
 	".popsection\n"								\
+	__BLOG_SET_ABI								\
 	".endif\n"
 
 /**

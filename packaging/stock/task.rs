@@ -34,6 +34,9 @@ const SLOT_BITS: u32 = 15;
 /// Slots of a bucket.
 const WAYS: usize = 8;
 
+/// For [`ABI`](super::super::abi::ABI).
+pub(in super::super) const SHAPE: [usize; 2] = [SLOTS, WAYS];
+
 /// All tasks that have rings. Drivers know it by this name.
 ///
 /// # Invariants

@@ -85,6 +85,8 @@ pub mod unaligned;
 pub mod wire;
 
 #[doc(hidden)]
+pub use self::abi::ABI;
+#[doc(hidden)]
 pub use self::call::capture;
 #[cfg(CONFIG_BLOG_HOOKS)]
 use self::call::context;

@@ -49,7 +49,8 @@ use kernel::{
             }, //
         },
         Config,
-        RawComponent, //
+        RawComponent,
+        ABI, //
     },
     page::PAGE_SIZE,
     prelude::*,
@@ -103,7 +104,7 @@ impl Rig {
     pub(super) fn new(name: &CStr, config: Config) -> Result<Self> {
         let name = CString::try_from(name)?;
         // SAFETY: Both are valid.
-        let raw = unsafe { life::blog_component_register(name.as_char_ptr(), &config) };
+        let raw = unsafe { life::blog_component_register(name.as_char_ptr(), &config, ABI) };
         let rig = Self { raw, name };
         // SAFETY: Nothing is stored.
         let state = unsafe { rig.raw().switch() }.state.load(Relaxed);

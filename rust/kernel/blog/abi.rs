@@ -5,8 +5,13 @@
 //! Only code that is inlined or instantiated in a driver's crate may use these: the kernel crate is
 //! always built in, and `blog/` may be a module.
 
-use core::ffi::c_char;
+use core::{
+    ffi::c_char,
+    mem::offset_of, //
+};
 
+#[cfg(CONFIG_BLOG_HOOKS)]
+use super::call::task;
 use super::{
     call::component::{
         Config,
@@ -14,13 +19,49 @@ use super::{
     },
     ring::{
         Place,
-        Ring, //
+        Ring,
+        Tls, //
     }, //
+};
+
+/// To be raised when drivers and `blog/` have to agree on something else than sizes and offsets.
+const VERSION: usize = 1;
+
+/// What drivers and `blog/` must agree on, as one number: a hash of the sizes and offsets of all
+/// that both have access to. `blog/` compares it where they aren't built together.
+#[doc(hidden)]
+pub const ABI: u32 = {
+    const PLACE: [usize; 3] = [
+        size_of::<Place>(),
+        offset_of!(Place, ring),
+        offset_of!(Place, ts),
+    ];
+    const ALL: &[&[usize]] = &[
+        &[VERSION],
+        &RawComponent::SHAPE,
+        &Ring::SHAPE,
+        &Tls::SHAPE,
+        #[cfg(CONFIG_BLOG_HOOKS)]
+        &task::SHAPE,
+        &PLACE,
+    ];
+    let (mut hash, mut i) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    while i < ALL.len() {
+        let mut j = 0;
+        while j < ALL[i].len() {
+            // FNV-1a, by words.
+            hash = (hash ^ ALL[i][j] as u64).wrapping_mul(0x100_0000_01b3);
+            j += 1;
+        }
+        i += 1;
+    }
+    (hash ^ hash >> 32) as u32
 };
 
 unsafe extern "C" {
     /// Makes a component, and switches it on where `config` says so. If there is no room or no
-    /// memory for it, it only counts what it loses. Never null. May sleep.
+    /// memory for it, it only counts what it loses. With another `abi` than [`ABI`], it is never
+    /// on. Never null. May sleep.
     ///
     /// # Safety
     ///
@@ -28,6 +69,7 @@ unsafe extern "C" {
     pub(super) unsafe fn blog_component_register(
         name: *const c_char,
         config: *const Config,
+        abi: u32,
     ) -> *const RawComponent;
 
     /// Ends such a component. What it points to must not be used any more. Waits for nobody.

@@ -31,7 +31,8 @@ impl Template {
     /// Puts two symbols around what a crate has in a section that is a table of 8-byte entries:
     /// NAME and NAME_end, by which `blog/` finds the table of a module (vmlinux's, the linker
     /// script marks). An assembler puts subsections in the order of their numbers: entries are in
-    /// 1, or in 0 if they come later.
+    /// 1, or in 0 if they come later. A third symbol says which BLog the crate was built for: its
+    /// value is the operand `abi`.
     pub(super) fn bounds(&mut self, section: &str, name: &str) {
         self.lines(format!(
             "
@@ -42,6 +43,7 @@ impl Template {
             .subsection 2
             .set {name}_end, .
             .popsection
+            .set __blog_abi, {{abi}}
             .endif"
         ));
     }

@@ -227,7 +227,7 @@ pub(crate) fn component(input: ComponentInput) -> Result<TokenStream> {
             // Assembly of a crate comes before its statics.
             #[cfg(#reachable)]
             mod bounds {
-                ::core::arch::global_asm!(#bounds);
+                ::core::arch::global_asm!(#bounds, abi = const ::kernel::blog::ABI);
             }
 
             const LINKED: bool = ::core::cfg!(#reachable);

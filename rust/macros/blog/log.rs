@@ -610,6 +610,7 @@ pub(super) fn site_fn(
                 let (id_shl10, gate) = ::kernel::__blog_load!(
                     #t;
                     line = const ::core::line!(),
+                    abi = const ::kernel::blog::ABI,
                     flags = const ::kernel::blog::site_flags(
                         false #(|| <#types as ::kernel::blog::BlogArg>::ADDRESS)*
                     ),

@@ -217,6 +217,20 @@ unsafe impl Sync for RawComponent {}
 unsafe impl Send for RawComponent {}
 
 impl RawComponent {
+    /// For [`ABI`](super::super::abi::ABI).
+    pub(in super::super) const SHAPE: [usize; 10] = [
+        size_of::<Self>(),
+        offset_of!(Self, switch.threshold),
+        offset_of!(Self, switch.privacy),
+        offset_of!(Self, switch.slot),
+        offset_of!(Self, switch.place),
+        offset_of!(Self, switch.percpu),
+        offset_of!(Self, config.name),
+        offset_of!(Self, config.size_kb),
+        offset_of!(Self, config.enabled),
+        offset_of!(Self, key),
+    ];
+
     /// A component that is off and that `blog/` does not know yet.
     pub const fn new(config: Config) -> Self {
         Self {

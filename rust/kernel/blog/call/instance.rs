@@ -83,7 +83,7 @@ impl Instance {
             };
         }
         // SAFETY: Both are valid.
-        let raw = unsafe { abi::blog_component_register(name.as_ptr(), &config) };
+        let raw = unsafe { abi::blog_component_register(name.as_ptr(), &config, abi::ABI) };
         // INVARIANT: It was just registered, and stays until it is unregistered.
         Self {
             // SAFETY: It is never null.

@@ -22,6 +22,9 @@ use crate::bindings::task_struct;
 /// Where in a task crash tools find it.
 pub const OFFSET: u32 = offset_of!(task_struct, blog_tls) as u32;
 
+/// For [`ABI`](super::super::abi::ABI).
+pub(in super::super) const SHAPE: [usize; 1] = [OFFSET as usize];
+
 /// # Safety
 ///
 /// `task` must be valid for `'a`.

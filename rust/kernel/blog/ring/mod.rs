@@ -133,6 +133,16 @@ impl Ring {
         next: offset_of!(Self, next) as u32,
     };
 
+    /// For [`ABI`](super::super::abi::ABI).
+    pub(in super::super) const SHAPE: [usize; 6] = [
+        mem::size_of::<Self>(),
+        offset_of!(Self, busy),
+        offset_of!(Self, cursor.limit),
+        offset_of!(Self, cursor.ts_base),
+        offset_of!(Self, cursor.page),
+        offset_of!(PageHeader, commit),
+    ];
+
     /// Makes a free ring for the component in `slot`.
     ///
     /// # Safety

@@ -71,6 +71,14 @@ impl Tls {
         reserved: 0,
     };
 
+    /// For [`ABI`](super::super::abi::ABI).
+    pub(in super::super) const SHAPE: [usize; 4] = [
+        mem::size_of::<Self>(),
+        offset_of!(Self, rings),
+        PLACES,
+        offset_of!(Self, task),
+    ];
+
     /// Makes a free table. `none` is what [`Ring::none`] made.
     pub const fn new(index: u32, none: *mut Ring) -> Self {
         let mut rings = [const { AtomicPtr::new(ptr::null_mut()) }; PLACES];

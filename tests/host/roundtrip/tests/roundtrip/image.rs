@@ -56,6 +56,7 @@ pub fn with_host<R>(test: impl FnOnce(&Host) -> R) -> R {
 unsafe extern "C" fn blog_component_register(
     _: *const c_char,
     config: *const Config,
+    _: u32,
 ) -> *const RawComponent {
     // SAFETY: The caller's is valid.
     let raw = Box::leak(Box::new(RawComponent::new(unsafe { *config })));
