@@ -81,7 +81,7 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
     let mut decoder = decoder.with_logs(logs);
     let mut text = Text::new(Style { raw: true, color: true, location: true, ..Style::default() });
     // From any record to any other one.
-    let pair = || Pair { start: "*".into(), end: "*".into(), keys: Vec::new(), by: Vec::new() };
+    let pair = || Pair { start: "*".into(), end: "*".into(), keys: Vec::new() };
     let mut ctf = Ctf::new(Vec::new());
     let mut html = Html::new(std::io::sink(), vec![pair()]).unwrap();
     let mut perfetto = Perfetto::new(vec![pair()]);
