@@ -154,9 +154,15 @@ pub(crate) fn name() -> &'static str {
     }
 }
 
-fn mono() -> u64 {
+/// The monotonic clock. Any context.
+pub(crate) fn mono() -> u64 {
     // SAFETY: No requirements. Any context, and it isn't traced.
     unsafe { bindings::ktime_get_mono_fast_ns() }
+}
+
+/// How many milliseconds ago [`mono`] was that. Any context.
+pub(crate) fn millis_since(then: u64) -> u64 {
+    mono().saturating_sub(then) / 1_000_000
 }
 
 /// Reads the clock. Any context.

@@ -29,17 +29,14 @@ use kernel::{
         }, //
     },
     interrupt::local_interrupt_disable,
-    prelude::*,
-    time::{
-        delay::fsleep,
-        Delta, //
-    }, //
+    prelude::*, //
 };
 
 use super::{
     mono,
     pair, //
 };
+use crate::sys::glue;
 
 /// Two that aren't at a break or a sleep are that far from each other, in ns.
 const EVERY: u64 = 1_000_000_000;
@@ -209,7 +206,7 @@ pub(crate) fn since(then: u64) -> Result<KVec<ClockPair>> {
         match done {
             // They change for some microseconds a second; but by a log call, which may be
             // preempted.
-            None => fsleep(Delta::from_micros(100)),
+            None => glue::pause(),
             Some(done) => {
                 done?;
                 let now = pair(clock_base());

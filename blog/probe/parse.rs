@@ -150,6 +150,8 @@ impl Fetch {
 
 impl<'a> Definition<'a> {
     /// `E2BIG`: more arguments or offsets than there may be.
+    // The caller's frame is large enough without this one.
+    #[inline(never)]
     pub(super) fn parse(text: &'a str) -> Result<Self> {
         let mut words = text.split_ascii_whitespace();
         let mut next = || words.next().ok_or(EINVAL);

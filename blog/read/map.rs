@@ -8,8 +8,6 @@
 
 use kernel::{
     fs::File,
-    mm::virt::VmaNew,
-    page::PAGE_SIZE,
     prelude::*,
     sync::Arc, //
 };
@@ -26,7 +24,10 @@ use crate::{
     },
     sys::{
         hook,
-        tree::OpenFile, //
+        tree::{
+            Area,
+            OpenFile, //
+        }, //
     }, //
 };
 
@@ -53,15 +54,8 @@ impl OpenFile for Map {
     }
 
     /// Maps the memory that the component has now. `ENODATA`: it has none; `EAGAIN`: it has just
-    /// got another one; `EINVAL` for more pages than there are, and where the mapping could be
-    /// written or executed.
-    fn mmap(&self, vma: &VmaNew, first: usize) -> Result {
-        vma.try_clear_maywrite()?;
-        vma.try_clear_mayexec()?;
-        vma.set_dontcopy();
-        vma.set_dontexpand();
-        vma.set_dontdump();
-        let count = (vma.end() - vma.start()) / PAGE_SIZE;
+    /// got another one; `EINVAL` for more pages than there are.
+    fn mmap(&self, area: &Area, first: usize, count: usize) -> Result {
         let look = |memory: &Memory| (memory.file_pages(), memory.has_meta_page());
         let (there, has_meta) = self.state.look_at_memory(look).ok_or(ENODATA)?;
         if first.saturating_add(count) > there {
@@ -75,10 +69,6 @@ impl OpenFile for Map {
         let mut pages = KVVec::with_capacity(count, GFP_KERNEL)?;
         let map = |memory: &Memory| memory.map(&mut page, first, count, &mut pages);
         self.state.look_at_memory(map).ok_or(ENODATA)??;
-        let area = vma.set_mixedmap();
-        for (n, page) in pages.iter().enumerate() {
-            area.vm_insert_page(vma.start() + n * PAGE_SIZE, &page.page())?;
-        }
-        Ok(())
+        (pages.iter().enumerate()).try_for_each(|(n, page)| area.insert(n, page))
     }
 }

@@ -9,12 +9,7 @@ use core::sync::atomic::{
 use kernel::{
     iov::IovIterDest,
     prelude::*,
-    sync::Arc,
-    time::{
-        Delta,
-        Instant,
-        Monotonic, //
-    }, //
+    sync::Arc, //
 };
 
 use crate::{
@@ -38,12 +33,12 @@ use crate::{
 const BATCH: usize = 16 << 10;
 /// The rest between two passes, in milliseconds, for data to be seen in 50 ms on a busy machine,
 /// too; and what it is at most.
-const REST_MS: i64 = 20;
-const MAX_REST_MS: i64 = 1000;
+const REST_MS: u64 = 20;
+const MAX_REST_MS: u64 = 1000;
 /// With very many rings, a pass takes long: no more than this part of a CPU.
-const PART: i64 = 8;
+const PART: u64 = 8;
 /// After so many milliseconds, a read returns what it has.
-const READ_MS: i64 = 1;
+const READ_MS: u64 = 1;
 
 /// How often readers of streams have gone through the rings again.
 static LOOKS: AtomicU64 = AtomicU64::new(0);
@@ -85,16 +80,16 @@ pub(crate) struct Walk {
     first: bool,
     written: usize,
     /// When this pass began, and when the last one ended.
-    began: Instant<Monotonic>,
-    ended: Instant<Monotonic>,
-    /// The rest after it.
-    rest: Delta,
+    began: u64,
+    ended: u64,
+    /// How many milliseconds the rest after it takes.
+    rest: u64,
 }
 
 impl Walk {
     /// Starts at the beginning. `addresses`: whether the reader may see them.
     pub(crate) fn new(form: Form, only: Option<Arc<State>>, addresses: bool) -> Result<Self> {
-        let now = Instant::now();
+        let now = clock::mono();
         Ok(Self {
             form,
             only,
@@ -107,7 +102,7 @@ impl Walk {
             written: 0,
             began: now,
             ended: now,
-            rest: Delta::from_millis(REST_MS),
+            rest: REST_MS,
         })
     }
 
@@ -138,7 +133,7 @@ impl Walk {
         if !idle || self.written >= BATCH || self.ending() {
             return None;
         }
-        let left = self.rest.as_millis() - self.ended.elapsed().as_millis();
+        let left = self.rest.saturating_sub(clock::millis_since(self.ended));
         u32::try_from(left).ok().filter(|ms| *ms > 0)
     }
 
@@ -156,7 +151,7 @@ impl Walk {
     /// Starts a pass: which components there are.
     fn start_pass(&mut self) -> Result<Step> {
         self.written = 0;
-        self.began = Instant::now();
+        self.began = clock::mono();
         if !self.first {
             LOOKS.fetch_add(1, Relaxed);
         }
@@ -180,12 +175,11 @@ impl Walk {
     /// Ends a pass.
     fn end_pass(&mut self) -> Step {
         self.first = false;
-        self.ended = Instant::now();
+        self.ended = clock::mono();
         let dry = self.written == 0;
         if dry {
-            let took = self.began.elapsed().as_millis();
-            let ms = took.saturating_mul(PART).clamp(REST_MS, MAX_REST_MS);
-            self.rest = Delta::from_millis(ms);
+            let took = clock::millis_since(self.began);
+            self.rest = took.saturating_mul(PART).clamp(REST_MS, MAX_REST_MS);
         }
         for watched in &mut self.components {
             watched.history = false;
@@ -320,7 +314,7 @@ impl Walk {
         to: &mut IovIterDest<'_>,
         stop: impl Fn() -> bool,
     ) -> Result<usize> {
-        let began = Instant::<Monotonic>::now();
+        let began = clock::mono();
         // A pass that has begun was past some rings before the call: only a whole one counts.
         let mut passes = match self.step {
             Step::Idle => 1,
@@ -328,7 +322,7 @@ impl Walk {
         };
         let mut done = 0;
         while !to.is_empty() {
-            let stop = || stop() || done != 0 && began.elapsed().as_millis() >= READ_MS;
+            let stop = || stop() || done != 0 && clock::millis_since(began) >= READ_MS;
             let copied = self.peek_until(stop).and_then(|bytes| {
                 let n = to.copy_to_iter(bytes);
                 (n != 0 || bytes.is_empty()).then_some(n).ok_or(EFAULT)

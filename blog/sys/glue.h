@@ -151,7 +151,8 @@ struct blog_file_kind {
 			loff_t *at);
 	int (*write)(const void *opened, const char *text, size_t size);
 	u32 (*poll)(const void *opened, const struct file *file, struct poll_table_struct *table);
-	int (*mmap)(const void *opened, struct vm_area_struct *area, unsigned long first);
+	int (*mmap)(const void *opened, struct vm_area_struct *area, unsigned long first,
+		    unsigned long count);
 };
 
 /* In files/mod.rs. */
@@ -185,6 +186,7 @@ struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in);
 void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data,
 		      u32 kind);
 void blog_dir_remove(const struct blog_dir *dir);
+int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *page);
 const char *blog_file_name(const struct file *file);
 bool blog_mark(const struct blog_component *component, const char *line);
 long blog_copy_string(const char *s, char *dst, size_t max);
@@ -223,6 +225,8 @@ void blog_words_print(const char *line, u32 len);
 bool blog_within_module(const struct module *mod, const void *p);
 void blog_start_modules(void);
 void blog_start_worker(void);
+u32 blog_hz(void);
+void blog_pause(void);
 void blog_queue_reap(void);
 void *blog_pages_alloc(u32 count);
 void blog_pages_free(void *pages);

@@ -11,7 +11,6 @@ use kernel::{
     error::to_result,
     prelude::*,
     str::BStr,
-    time::msecs_to_jiffies,
     transmute::FromBytes, //
 };
 
@@ -22,13 +21,16 @@ unsafe extern "C" {
     // write/ccall.c
     fn blog_copy_nofault(dst: *mut u8, src: u64, size: usize) -> bool;
 
+    /// Jiffies in a second.
+    #[link_name = "blog_hz"]
+    pub(crate) safe fn hz() -> u32;
+
+    /// Waits for others who are faster than that. Process context.
+    #[link_name = "blog_pause"]
+    pub(crate) safe fn pause();
+
     // lib/hexdump.c
     fn hex2bin(to: *mut u8, digits: *const c_char, bytes: usize) -> c_int;
-}
-
-/// Jiffies in a second. (`bindings::HZ` is the value for user space.)
-pub(crate) fn hz() -> u32 {
-    msecs_to_jiffies(1000) as u32
 }
 
 /// Switches a static key. Process context.

@@ -10,11 +10,7 @@ use core::{
     ptr::NonNull, //
 };
 use kernel::{
-    bindings,
-    page::{
-        BorrowedPage,
-        PAGE_SIZE, //
-    },
+    page::PAGE_SIZE,
     prelude::*, //
 };
 
@@ -56,7 +52,7 @@ pub(crate) fn keep(memory: NonNull<[u8]>) {
 /// # Invariants
 ///
 /// `page` is counted as used by this.
-pub(crate) struct Mapped(NonNull<bindings::page>);
+pub(crate) struct Mapped(NonNull<c_void>);
 
 impl Mapped {
     /// # Safety
@@ -65,19 +61,19 @@ impl Mapped {
     pub(crate) unsafe fn new(at: NonNull<u8>) -> Self {
         // INVARIANT: It is from here on.
         // SAFETY: By this function's requirement.
-        Self(unsafe { blog_page_get(at.cast()) }.cast())
+        Self(unsafe { blog_page_get(at.cast()) })
     }
 
-    pub(crate) fn page(&self) -> BorrowedPage<'_> {
-        // SAFETY: By the type invariants.
-        unsafe { BorrowedPage::from_raw(self.0) }
+    /// The `struct page`.
+    pub(crate) fn as_ptr(&self) -> *mut c_void {
+        self.0.as_ptr()
     }
 }
 
 impl Drop for Mapped {
     fn drop(&mut self) {
         // SAFETY: By the type invariants.
-        unsafe { blog_page_put(self.0.cast()) };
+        unsafe { blog_page_put(self.0) };
     }
 }
 

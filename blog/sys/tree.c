@@ -10,7 +10,7 @@
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/kconfig.h>
-#include <linux/mm_types.h>
+#include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/printk.h>
 #include <linux/slab.h>
@@ -90,7 +90,17 @@ static __poll_t blog_file_poll(struct file *file, struct poll_table_struct *tabl
 
 static int blog_file_mmap(struct file *file, struct vm_area_struct *area)
 {
-	return blog_kind(file)->mmap(file->private_data, area, area->vm_pgoff);
+	if (area->vm_flags & (VM_WRITE | VM_EXEC))
+		return -EINVAL;
+	vm_flags_mod(area, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP | VM_MIXEDMAP,
+		     VM_MAYWRITE | VM_MAYEXEC);
+	return blog_kind(file)->mmap(file->private_data, area, area->vm_pgoff, vma_pages(area));
+}
+
+/* Maps a page in the @n th place. */
+int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *page)
+{
+	return vm_insert_page(area, area->vm_start + n * PAGE_SIZE, page);
 }
 
 const char *blog_file_name(const struct file *file)

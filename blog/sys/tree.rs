@@ -12,16 +12,20 @@ use core::{
 };
 use kernel::{
     bindings,
-    error::from_result,
+    error::{
+        from_result,
+        to_result, //
+    },
     fs::{
         file::Offset,
         File, //
     },
     iov::IovIterDest,
-    mm::virt::VmaNew,
     prelude::*,
     sync::poll::PollTable, //
 };
+
+use super::pages::Mapped;
 
 /// How many kinds of file there are; `BLOG_FILE_KINDS` of `glue.h`.
 pub(crate) const FILE_KINDS: usize = 6;
@@ -52,8 +56,8 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
         Err(EINVAL)
     }
 
-    /// Fills an area of a process with what it maps, from page `first` of the file on.
-    fn mmap(&self, _area: &VmaNew, _first: usize) -> Result {
+    /// Fills an area of a process with as many pages of what it maps, from page `first` on.
+    fn mmap(&self, _area: &Area, _first: usize, _count: usize) -> Result {
         Err(ENODEV)
     }
 
@@ -83,7 +87,7 @@ pub(crate) struct FileKind {
         *const bindings::file,
         *mut bindings::poll_table_struct,
     ) -> u32,
-    mmap: unsafe extern "C" fn(*const c_void, *mut bindings::vm_area_struct, usize) -> c_int,
+    mmap: unsafe extern "C" fn(*const c_void, *mut c_void, usize, usize) -> c_int,
 }
 
 impl FileKind {
@@ -183,12 +187,13 @@ unsafe extern "C" fn poll<T: OpenFile>(
 /// [`open`] has made `this`, and the area is just being made.
 unsafe extern "C" fn mmap<T: OpenFile>(
     this: *const c_void,
-    area: *mut bindings::vm_area_struct,
+    area: *mut c_void,
     first: usize,
+    count: usize,
 ) -> c_int {
     // SAFETY: By this function's requirement.
-    let (this, area) = unsafe { (&*this.cast::<T>(), VmaNew::from_raw(area)) };
-    from_result(|| this.mmap(area, first).map(|()| 0))
+    let this = unsafe { &*this.cast::<T>() };
+    from_result(|| this.mmap(&Area(area), first, count).map(|()| 0))
 }
 
 unsafe extern "C" {
@@ -196,7 +201,19 @@ unsafe extern "C" {
     fn blog_dir_create(name: *const c_char, parent: &Dir) -> Dir;
     fn blog_file_create(name: *const c_char, mode: u16, dir: &Dir, data: c_ulong, kind: u32);
     fn blog_dir_remove(dir: &Dir);
+    fn blog_area_insert(area: *mut c_void, n: usize, page: *mut c_void) -> c_int;
     fn blog_file_name(file: *const c_void) -> *const c_char;
+}
+
+/// An area of a process that is being made, to be read only; it is there during a call of `mmap`.
+pub(crate) struct Area(*mut c_void);
+
+impl Area {
+    /// Maps a page in the `n`th place.
+    pub(crate) fn insert(&self, n: usize, page: &Mapped) -> Result {
+        // SAFETY: Both are there.
+        to_result(unsafe { blog_area_insert(self.0, n, page.as_ptr()) })
+    }
 }
 
 /// The name of an open file of ours.

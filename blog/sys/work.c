@@ -4,10 +4,22 @@
  * (write/worker.rs), and the one that removes components that are gone (life.rs).
  */
 
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/workqueue.h>
 
 #include "glue.h"
+
+u32 blog_hz(void)
+{
+	return HZ;
+}
+
+/* Waits for others who are faster than that. Process context. */
+void blog_pause(void)
+{
+	fsleep(100);
+}
 
 /* Its timer wakes no idle CPU: while the one sleeps that has queued it, it waits. */
 static void blog_work_fn(struct work_struct *work);

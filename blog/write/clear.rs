@@ -2,15 +2,13 @@
 
 //! The effect of `clear`. It is here because it changes the tables of tasks.
 
-use kernel::time::{
-    delay::fsleep,
-    Delta, //
-};
-
 use crate::{
     clock,
     registry::state::State,
-    sys::quiesce, //
+    sys::{
+        glue,
+        quiesce, //
+    }, //
 };
 
 use super::tables;
@@ -23,7 +21,7 @@ fn later() -> u64 {
         if now > before {
             return now;
         }
-        fsleep(Delta::from_micros(100));
+        glue::pause();
     }
 }
 

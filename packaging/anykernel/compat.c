@@ -4,18 +4,13 @@
  * of all that.
  */
 
-#include <linux/atomic.h>
-#include <linux/bug.h>
 #include <linux/cpumask.h>
-#include <linux/delay.h>
 #include <linux/fcntl.h>
 #include <linux/fs.h>
 #include <linux/init.h>
 #include <linux/irqflags.h>
-#include <linux/jiffies.h>
 #include <linux/jump_label.h>
 #include <linux/kernel.h>
-#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -27,7 +22,6 @@
 #include <linux/uio.h>
 
 #include "compat.h"
-#include "kernel.h"
 
 #if !defined(CONFIG_64BIT) || !defined(CONFIG_SMP) || !defined(CONFIG_JUMP_LABEL)
 #error "BLog needs a kernel for 64 bits, with CONFIG_SMP and CONFIG_JUMP_LABEL"
@@ -121,21 +115,6 @@ void blog_k_synchronize_rcu_tasks(void)
 	synchronize_rcu_tasks();
 }
 
-s64 blog_k_monotonic(void)
-{
-	return ktime_get_ns();
-}
-
-void blog_k_sleep(u64 micros)
-{
-	fsleep(micros);
-}
-
-unsigned long blog_k_jiffies(u32 ms)
-{
-	return msecs_to_jiffies(ms);
-}
-
 void blog_k_print(u32 level, const char *text, size_t len)
 {
 	switch (level) {
@@ -165,52 +144,6 @@ size_t blog_k_iov_copy(struct iov_iter *iov, const void *from, size_t len)
 	return copy_to_iter(from, len, iov);
 }
 
-unsigned long blog_k_vma_start(const struct vm_area_struct *vma)
-{
-	return vma->vm_start;
-}
-
-unsigned long blog_k_vma_end(const struct vm_area_struct *vma)
-{
-	return vma->vm_end;
-}
-
-static int blog_k_vma_clear(struct vm_area_struct *vma, unsigned long is, unsigned long may)
-{
-	if (vma->vm_flags & is)
-		return -EINVAL;
-	vm_flags_clear(vma, may);
-	return 0;
-}
-
-int blog_k_vma_read_only(struct vm_area_struct *vma)
-{
-	return blog_k_vma_clear(vma, VM_WRITE, VM_MAYWRITE);
-}
-
-int blog_k_vma_no_exec(struct vm_area_struct *vma)
-{
-	return blog_k_vma_clear(vma, VM_EXEC, VM_MAYEXEC);
-}
-
-/* As kernel/file.rs numbers them. */
-void blog_k_vma_flag(struct vm_area_struct *vma, u32 which)
-{
-	static const unsigned long flags[] = {
-		VM_DONTCOPY,
-		VM_DONTEXPAND,
-		VM_DONTDUMP,
-		VM_MIXEDMAP,
-	};
-
-	vm_flags_set(vma, flags[which % ARRAY_SIZE(flags)]);
-}
-
-int blog_k_vma_insert(struct vm_area_struct *vma, unsigned long at, struct page *page)
-{
-	return vm_insert_page(vma, at, page);
-}
-
 #ifndef BLOG_HAS_REGISTER_SYSCORE
 static struct syscore *blog_syscore;
 
@@ -238,6 +171,9 @@ void register_syscore(struct syscore *syscore)
 	register_syscore_ops(&blog_old_ops);
 }
 #endif
+
+/* In Rust: main.rs */
+int blog_init_module(void);
 
 static int __init blog_module_init(void)
 {

@@ -40,15 +40,10 @@ static inline int reserve_mem_find_by_name(const char *name, phys_addr_t *start,
 #define copy_splice_read generic_file_splice_read
 #endif
 
-#ifndef BLOG_HAS_VM_FLAGS_SET
-static inline void vm_flags_set(struct vm_area_struct *vma, unsigned long flags)
+#ifndef BLOG_HAS_VM_FLAGS_MOD
+static inline void vm_flags_mod(struct vm_area_struct *vma, unsigned long set, unsigned long clear)
 {
-	vma->vm_flags |= flags;
-}
-
-static inline void vm_flags_clear(struct vm_area_struct *vma, unsigned long flags)
-{
-	vma->vm_flags &= ~flags;
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 }
 #endif
 

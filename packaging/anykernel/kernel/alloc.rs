@@ -6,21 +6,12 @@ use core::{
     iter,
     marker::PhantomData,
     mem,
-    ops::{
-        Deref,
-        DerefMut, //
-    },
-    ptr::{
-        self,
-        NonNull, //
-    },
-    slice, //
+    ops::{Deref, DerefMut},
+    ptr::{self, NonNull},
+    slice,
 };
 
-use crate::{
-    ffi::c_void,
-    page::PAGE_SIZE, //
-};
+use crate::{ffi::c_void, page::PAGE_SIZE};
 
 unsafe extern "C" {
     fn blog_k_alloc(size: usize) -> *mut c_void;
@@ -152,12 +143,7 @@ unsafe impl<T: Sync, A: Allocator> Sync for Vec<T, A> {}
 impl<T, A: Allocator> Vec<T, A> {
     pub const fn new() -> Self {
         // INVARIANT: There are none.
-        Self {
-            first: NonNull::dangling(),
-            capacity: 0,
-            len: 0,
-            _owns: PhantomData,
-        }
+        Self { first: NonNull::dangling(), capacity: 0, len: 0, _owns: PhantomData }
     }
 
     pub fn with_capacity(capacity: usize, flags: Flags) -> Result<Self, AllocError> {

@@ -12,7 +12,7 @@ macro_rules! opaque {
     )*};
 }
 
-opaque!(file iov_iter page poll_table_struct task_struct vm_area_struct);
+opaque!(file iov_iter poll_table_struct task_struct);
 
 /// What C has in a `struct static_key_false`.
 #[repr(C, align(8))]

@@ -2,10 +2,7 @@
 
 //! Errors: `kernel::error`.
 
-use core::{
-    fmt,
-    num::NonZeroI32, //
-};
+use core::{fmt, num::NonZeroI32};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error(NonZeroI32);

@@ -20,73 +20,32 @@ mod notes;
 pub mod print;
 pub mod str;
 pub mod sync;
-pub mod time;
 pub mod transmute;
 
-pub use file::{
-    fs,
-    iov,
-    mm,
-    page, //
-};
+pub use file::{fs, iov};
 
 pub mod ffi {
-    pub use core::ffi::{
-        c_char,
-        c_int,
-        c_void, //
-    };
+    pub use core::ffi::{c_char, c_int, c_void};
 
     pub type c_long = isize;
     pub type c_ulong = usize;
 }
 
 pub mod fmt {
-    pub use core::fmt::{
-        Debug,
-        Display,
-        Error,
-        Formatter,
-        Result,
-        Write, //
-    };
+    pub use core::fmt::{Debug, Display, Error, Formatter, Result, Write};
 }
 
 pub mod prelude {
     pub use super::{
-        alloc::{
-            Flags,
-            KBox,
-            KVVec,
-            KVec,
-            Vec,
-            GFP_KERNEL, //
-        },
+        alloc::{Flags, KBox, KVVec, KVec, Vec, GFP_KERNEL},
         current,
-        error::{
-            code::*,
-            Error,
-            Result, //
-        },
-        ffi::{
-            c_char,
-            c_int,
-            c_long,
-            c_ulong,
-            c_void, //
-        },
+        error::{code::*, Error, Result},
+        ffi::{c_char, c_int, c_long, c_ulong, c_void},
         module, pr_info, pr_warn,
-        str::{
-            BStr,
-            CStr,
-            CStrExt, //
-        },
+        str::{BStr, CStr, CStrExt},
         ThisModule,
     };
-    pub use core::{
-        format_args as fmt,
-        pin::Pin, //
-    };
+    pub use core::{format_args as fmt, pin::Pin};
 }
 
 pub mod cpu {
@@ -94,6 +53,10 @@ pub mod cpu {
         #[link_name = "blog_k_nr_cpu_ids"]
         pub safe fn nr_cpu_ids() -> u32;
     }
+}
+
+pub mod page {
+    pub const PAGE_SIZE: usize = 4096;
 }
 
 pub mod interrupt {
@@ -127,16 +90,10 @@ pub mod task {
         blog_k_might_sleep();
     }
 
-    /// The current task, for [`current!`](crate::current); or another one, of which only the number
-    /// is known.
-    pub struct Task(pub i32);
+    /// The current task.
+    pub struct Task;
 
     impl Task {
-        pub fn pid(&self) -> i32 {
-            self.0
-        }
-
-        /// Of the current task.
         pub fn signal_pending(&self) -> bool {
             blog_k_signal_pending()
         }
@@ -146,16 +103,12 @@ pub mod task {
 #[macro_export]
 macro_rules! current {
     () => {
-        $crate::task::Task(0)
+        $crate::task::Task
     };
 }
 
 pub mod types {
-    use core::{
-        cell::UnsafeCell,
-        marker::PhantomData,
-        mem::MaybeUninit, //
-    };
+    use core::{cell::UnsafeCell, marker::PhantomData, mem::MaybeUninit};
 
     #[allow(non_upper_case_globals)]
     pub const NotThreadSafe: NotThreadSafe = PhantomData;

@@ -2,10 +2,7 @@
 
 //! Lines of the kernel's log: `kernel::print`; and panics.
 
-use core::fmt::{
-    self,
-    Write, //
-};
+use core::fmt::{self, Write};
 
 unsafe extern "C" {
     fn blog_k_print(level: u32, text: *const u8, len: usize);
@@ -31,10 +28,7 @@ impl fmt::Write for Line {
 #[doc(hidden)]
 #[inline(never)]
 pub fn print(level: u32, args: fmt::Arguments<'_>) {
-    let mut line = Line {
-        text: [0; 240],
-        len: 0,
-    };
+    let mut line = Line { text: [0; 240], len: 0 };
     // It never fails.
     let _ = line.write_fmt(args);
     // SAFETY: These are as many bytes.

@@ -4,26 +4,16 @@
 
 use core::{
     ffi::c_char,
-    fmt::{
-        self,
-        Write, //
-    },
+    fmt::{self, Write},
     ops::Deref,
-    ptr, //
+    ptr,
 };
 
 pub use core::ffi::CStr;
 
 use crate::{
-    alloc::{
-        KVec,
-        GFP_KERNEL, //
-    },
-    error::{
-        code::*,
-        Error,
-        Result, //
-    },
+    alloc::{KVec, GFP_KERNEL},
+    error::{code::*, Result},
 };
 
 pub trait CStrExt {
@@ -90,17 +80,6 @@ impl CString {
         }
         bytes.push(0, GFP_KERNEL)?;
         // INVARIANT: As was just tested.
-        Ok(Self(bytes))
-    }
-}
-
-impl TryFrom<&CStr> for CString {
-    type Error = Error;
-
-    fn try_from(text: &CStr) -> Result<Self> {
-        let mut bytes = KVec::new();
-        bytes.extend_from_slice(text.to_bytes_with_nul(), GFP_KERNEL)?;
-        // INVARIANT: As of any C string.
         Ok(Self(bytes))
     }
 }

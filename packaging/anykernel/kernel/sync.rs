@@ -6,31 +6,16 @@ use core::{
     cell::UnsafeCell,
     marker::PhantomData,
     mem::MaybeUninit,
-    ops::{
-        Deref,
-        DerefMut, //
-    },
+    ops::{Deref, DerefMut},
     pin::Pin,
     ptr::NonNull,
-    sync::atomic::{
-        fence,
-        AtomicU8,
-        AtomicUsize,
-        Ordering::*, //
-    }, //
+    sync::atomic::{fence, AtomicU8, AtomicUsize, Ordering::*},
 };
 
 use crate::{
-    alloc::{
-        AllocError,
-        Flags,
-        KBox, //
-    },
+    alloc::{AllocError, Flags, KBox},
     error::Result,
-    types::{
-        NotThreadSafe,
-        Opaque, //
-    }, //
+    types::{NotThreadSafe, Opaque},
 };
 
 pub use crate::global_lock;
@@ -98,17 +83,11 @@ pub struct UniqueArc<T: ?Sized>(Arc<T>);
 
 impl<T> UniqueArc<T> {
     pub fn new(value: T, flags: Flags) -> Result<Self, AllocError> {
-        let counted = Counted {
-            users: AtomicUsize::new(1),
-            value,
-        };
+        let counted = Counted { users: AtomicUsize::new(1), value };
         let raw = KBox::into_raw(KBox::new(counted, flags)?);
         // INVARIANT: It is the user that was just counted.
         // SAFETY: A box has no null pointer.
-        Ok(Self(Arc(
-            unsafe { NonNull::new_unchecked(raw) },
-            PhantomData,
-        )))
+        Ok(Self(Arc(unsafe { NonNull::new_unchecked(raw) }, PhantomData)))
     }
 }
 
@@ -130,16 +109,6 @@ impl<T: ?Sized> DerefMut for UniqueArc<T> {
 impl<T: ?Sized> From<UniqueArc<T>> for Arc<T> {
     fn from(unique: UniqueArc<T>) -> Self {
         unique.0
-    }
-}
-
-pub struct ArcBorrow<'a, T: ?Sized>(&'a T);
-
-impl<T: ?Sized> Deref for ArcBorrow<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.0
     }
 }
 
@@ -167,10 +136,7 @@ unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 impl<T> Mutex<T> {
     #[doc(hidden)]
     pub const fn unready(value: T) -> Self {
-        Self {
-            raw: Opaque::zeroed(),
-            value: UnsafeCell::new(value),
-        }
+        Self { raw: Opaque::zeroed(), value: UnsafeCell::new(value) }
     }
 
     /// # Safety
@@ -184,10 +150,7 @@ impl<T> Mutex<T> {
     pub fn lock(&self) -> lock::Guard<'_, T, lock::mutex::MutexBackend> {
         // SAFETY: Whoever has it has called `init`.
         unsafe { blog_k_mutex_lock(self.raw.get()) };
-        lock::Guard {
-            mutex: self,
-            _backend: (PhantomData, NotThreadSafe),
-        }
+        lock::Guard { mutex: self, _backend: (PhantomData, NotThreadSafe) }
     }
 }
 
@@ -267,10 +230,7 @@ unsafe impl<T: Send + Sync> Sync for SetOnce<T> {}
 
 impl<T> SetOnce<T> {
     pub const fn new() -> Self {
-        Self {
-            state: AtomicU8::new(0),
-            value: UnsafeCell::new(MaybeUninit::uninit()),
-        }
+        Self { state: AtomicU8::new(0), value: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
     pub fn as_ref(&self) -> Option<&T> {

@@ -2,10 +2,7 @@
 
 //! Values as bytes: `kernel::transmute`.
 
-use core::{
-    ptr,
-    slice, //
-};
+use core::{ptr, slice};
 
 /// # Safety
 ///

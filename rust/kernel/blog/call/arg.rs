@@ -300,6 +300,7 @@ macro_rules! impl_deref {
         }
     )*};
 }
+#[cfg_attr(BLOG_ANYKERNEL, allow(unused_imports))]
 pub(super) use impl_deref;
 
 impl_deref! {

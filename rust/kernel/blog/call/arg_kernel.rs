@@ -19,7 +19,11 @@ use super::{
         BlogArg,
         Errno, //
     },
-    fmt, //
+    fmt,
+    wrap::{
+        Hex,
+        Mac, //
+    }, //
 };
 use crate::{
     alloc::{
@@ -81,24 +85,15 @@ impl<T: fmt::Debug + ?Sized, A: Allocator> fmt::Debug for Box<T, A> {}
 impl<A: Allocator> fmt::Debug for Vec<u8, A> {}
 impl fmt::Debug for CString {}
 
-/// `fmt!` prints BLog's own wrappers as BLog does. That of `packaging/anykernel` is Rust's.
-#[cfg(not(BLOG_ANYKERNEL))]
-mod kernel_fmt {
-    use super::super::wrap::{
-        Hex,
-        Mac, //
-    };
-    use crate::fmt;
-
-    macro_rules! impl_fmt {
-        ($($ty:ty),*) => {$(
-            impl fmt::Display for $ty {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    core::fmt::Display::fmt(self, f)
-                }
+/// `fmt!` prints BLog's own wrappers as BLog does.
+macro_rules! impl_fmt {
+    ($($ty:ty),*) => {$(
+        impl crate::fmt::Display for $ty {
+            fn fmt(&self, f: &mut crate::fmt::Formatter<'_>) -> crate::fmt::Result {
+                core::fmt::Display::fmt(self, f)
             }
-        )*};
-    }
-
-    impl_fmt!(Hex<'_>, Mac);
+        }
+    )*};
 }
+
+impl_fmt!(Hex<'_>, Mac);

@@ -8,6 +8,8 @@
 #[cfg(CONFIG_BLOG_HOOKS)]
 mod arch;
 pub(super) mod arg;
+// Drivers in Rust have the kernel's crate.
+#[cfg(not(BLOG_ANYKERNEL))]
 mod arg_kernel;
 pub(super) mod args;
 #[doc(hidden)]
