@@ -181,6 +181,9 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
             ENOSPC => {
                 kernel::pr_warn_once!("{name} and later modules can't log: no site ids are left\n")
             }
+            EINVAL => {
+                pr_warn!("{name} can't log: its build has not run blog-fmt-sidetable on it\n")
+            }
             e => pr_warn!("{name}: its sites can't log: {e:?}\n"),
         }
     }

@@ -28,7 +28,8 @@ use kernel::{
             pack::Codes,
             record::{
                 Lost,
-                LEN_BITS, //
+                LEN_BITS,
+                SITE_ADDRESS, //
             },
             types::MAX_ARGS, //
         },
@@ -186,7 +187,7 @@ impl Probes {
         let target = KBox::new(
             Target {
                 raw,
-                site: [Site::new(parsed.level, true)],
+                site: [Site::new(parsed.level, SITE_ADDRESS)],
                 warns: (parsed.level as u8 <= Level::Warn as u8).into(),
                 fetches: parsed.fetches,
                 codes: parsed.codes,

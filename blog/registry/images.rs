@@ -159,7 +159,7 @@ impl Images {
     ///
     /// Where it fails, the sites never log: with `ENOSPC` when there are no ids left, with
     /// `ENODATA` where the image has no build ID, so that nobody could tell whose records these
-    /// are.
+    /// are, with `EINVAL` where formats aren't compiled, so that calls can't write their records.
     pub(crate) fn add(
         &mut self,
         name: &[u8],
@@ -229,6 +229,9 @@ impl Images {
         let build_id_len = build_id_len(&build_id);
         if build_id_len == 0 {
             return Err(ENODATA);
+        }
+        if sites.iter().any(Site::is_uncompiled) {
+            return Err(EINVAL);
         }
         let mut field = [0; NAME_MAX];
         for (to, from) in field.iter_mut().take(NAME_MAX - 1).zip(name) {

@@ -60,6 +60,25 @@ static bool blog_fits(const struct module *mod)
 	return true;
 }
 
+/*
+ * Whether a module refers to what each component refers to. That symbol stays where those of its
+ * tables have been stripped off, as the loader needs it.
+ */
+static bool blog_is_needed(const struct module *mod)
+{
+	const struct mod_kallsyms *syms;
+	unsigned int i;
+
+	guard(rcu)();
+	syms = rcu_dereference(mod->kallsyms);
+	for (i = 0; i < syms->num_symtab; i++) {
+		if (syms->symtab[i].st_shndx == SHN_UNDEF &&
+		    !strcmp(syms->strtab + syms->symtab[i].st_name, "blog_clock_is_counter"))
+			return true;
+	}
+	return false;
+}
+
 /* The module's build ID; zeros where it has none. */
 static const u8 *blog_build_id(const struct module *mod)
 {
@@ -101,6 +120,9 @@ static int blog_module_event(struct notifier_block *nb, unsigned long event, voi
 			blog_module_coming(mod->name, blog_build_id(mod), (void *)sites,
 					   sites_size / sizeof(struct blog_site), (void *)comps,
 					   comps_size / sizeof(struct blog_component *));
+		else if (blog_is_needed(mod))
+			pr_warn("blog: %s was stripped of its symbols: it can't log; use strip -g\n",
+				mod->name);
 		break;
 	case MODULE_STATE_GOING:
 		blog_module_going(mod);

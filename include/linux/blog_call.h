@@ -43,7 +43,7 @@
  * @id_shl10:	site id << 10, or 0 before the image is registered
  * @level:	level of the call, fixed at compile time
  * @gate:	the site logs if its component's threshold is at least this
- * @flags:	1: an address is among its arguments
+ * @flags:	1: an address is among its arguments; 2: its format isn't compiled yet
  */
 struct blog_site {
 	u32 id_shl10;
@@ -176,11 +176,13 @@ void blog_write(const struct blog_component *component, u32 site_shl10, const u6
 
 /*
  * What a C call has in common with those who read it: rust/kernel/blog/wire/record.rs
- * (GATE_OFF), scripts/blog-fmt-sidetable/descriptor.rs (C_SITE_MAGIC and its version, PLACE_MAGIC)
+ * (GATE_OFF, SITE_UNCOMPILED), scripts/blog-fmt-sidetable/descriptor.rs (C_SITE_MAGIC and its
+ * version, PLACE_MAGIC)
  */
 #define __BLOG_GATE_OFF			255
+#define __BLOG_SITE_UNCOMPILED		2
 #define __BLOG_DESCRIPTOR_MAGIC		0x43464c42
-#define __BLOG_DESCRIPTOR_VERSION	2
+#define __BLOG_DESCRIPTOR_VERSION	3
 #define __BLOG_PLACE_MAGIC		0x50464c42
 
 /* The writer is one for so many arguments, or the next one with zeros. The format is not passed. */
@@ -250,7 +252,7 @@ void blog_write(const struct blog_component *component, u32 site_shl10, const u6
 	".Lblog_site_" id ":\n"							\
 	".long 0\n"								\
 	".byte " level ", " __stringify(__BLOG_GATE_OFF) "\n"			\
-	".short 0\n"								\
+	".short " __stringify(__BLOG_SITE_UNCOMPILED) "\n"			\
 	".popsection\n"								\
 	".pushsection .rodata.blog,\"a\",@progbits\n"				\
 	".balign 8\n"								\

@@ -351,9 +351,8 @@ fn store(image: &Path, words: &[image::Word]) -> std::io::Result<()> {
         if codes != word.codes {
             changes.push((word.codes_at, word.codes.clone()));
         }
-        let wanted = u16::from_le_bytes(flags) | u16::from(word.has_address) * image::FLAG_ADDRESS;
-        if flags != wanted.to_le_bytes() {
-            changes.push((flags_at, wanted.to_le_bytes().to_vec()));
+        if flags != word.flags.to_le_bytes() {
+            changes.push((flags_at, word.flags.to_le_bytes().to_vec()));
         }
     }
     if changes.is_empty() {

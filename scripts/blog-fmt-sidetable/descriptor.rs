@@ -19,7 +19,7 @@
 //!       off 0  u32 magic "BLFC"      4  u32 length of all of it, a multiple of 8
 //!       8  u64 reference to the .blog_sites entry
 //!       16 u64 reference to the words of codes
-//!       24 u32 line   28 u8 level   29 u8 version = 2   30 u16 flags
+//!       24 u32 line   28 u8 level   29 u8 version = 3   30 u16 flags
 //!       32 u16 format length, u16 file length, u16 module length, u16 arguments length
 //!       40 then these, format and arguments as in the source, zero padding to 8
 //!       Flags: 1, a captured message, whose format need not be one that can be stored; 2, there
@@ -66,7 +66,7 @@ pub const VERSION_FLAGS: u8 = 2;
 /// The format is one of C.
 pub const FLAG_C: u8 = 1;
 /// Version of C sites' descriptors.
-pub const C_VERSION: u8 = 2;
+pub const C_VERSION: u8 = 3;
 /// The call is captured.
 pub const C_FLAG_CAPTURED: u16 = 1;
 /// There are two words of codes.

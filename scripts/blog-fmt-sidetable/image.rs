@@ -44,6 +44,7 @@ use super::{
 };
 use crate::wire::{
     pack::Codes,
+    record::SITE_ADDRESS,
     types::{
         TypeCode,
         POINTER,
@@ -72,18 +73,16 @@ const MAX_SITES: u64 = (1 << 18) - 1;
 pub struct Word {
     /// Where the site's entry is.
     pub entry_at: u64,
-    /// Whether an address is among the call's arguments.
-    pub has_address: bool,
+    /// The flags of that entry.
+    pub flags: u16,
     /// Where the words of codes are.
     pub codes_at: u64,
     /// The codes.
     pub codes: Vec<u8>,
 }
 
-/// Where the flags are in an entry, and which one says that there is an address.
+/// Where the flags are in an entry.
 pub const FLAGS_AT: u64 = 6;
-/// See [`FLAGS_AT`].
-pub const FLAG_ADDRESS: u16 = 1;
 
 /// What an image leads to.
 pub struct Compiled {
@@ -272,13 +271,14 @@ fn compile_elf(
                         let (Some(entry_at), Some(codes_at)) = (entry_at, codes_at) else {
                             return Err(format!("{at}: refers to no entry or no codes"));
                         };
-                        // Without codes, the image keeps those that stand for no record.
-                        words.extend(compiled.map(|compiled| Word {
+                        // What isn't recorded keeps the codes that stand for no record.
+                        let codes = compiled.as_ref().map_or(u128::MAX, |c| c.codes.0);
+                        words.push(Word {
                             entry_at,
-                            has_address: has_address(&compiled),
+                            flags: compiled.as_ref().map_or(0, flags),
                             codes_at,
-                            codes: compiled.codes.0.to_le_bytes()[..size].to_vec(),
-                        }));
+                            codes: codes.to_le_bytes()[..size].to_vec(),
+                        });
                     }
                     (site, references_at[0], references[0])
                 }
@@ -351,9 +351,9 @@ const FUNCTION_MAX: usize = 1024;
 /// No name of an argument is longer: macros make long texts of some.
 const NAME_MAX: usize = 60;
 
-/// Whether an address is among what is stored. It may be where a symbol is to be, too: of what is
-/// none, the kernel gives the address as text.
-fn has_address(compiled: &printf::Compiled) -> bool {
+/// The flags of a site: whether an address is among what is stored. It may be where a symbol is to
+/// be, too: of what is none, the kernel gives the address as text.
+fn flags(compiled: &printf::Compiled) -> u16 {
     let is_symbol = |step: &Step| match step {
         Step::Value { conversion, .. } => match &conversion.what {
             What::Pointer(ext) => ext.starts_with(['S', 's', 'B']),
@@ -366,7 +366,9 @@ fn has_address(compiled: &printf::Compiled) -> bool {
         PRIVATE => ty.inner(),
         _ => ty,
     };
-    types.any(|ty| shown(ty).kind() == POINTER) || compiled.steps.iter().any(is_symbol)
+    let has_address =
+        types.any(|ty| shown(ty).kind() == POINTER) || compiled.steps.iter().any(is_symbol);
+    u16::from(has_address) * SITE_ADDRESS
 }
 
 /// What marks an argument of a C call as private: `blog_private()`, as the driver wrote it, and as
@@ -419,7 +421,7 @@ fn compile_site(site: &CSite) -> Result<(Site, printf::Compiled), String> {
         .collect::<Result<_, _>>()?;
     let is_hidden = |i: usize| private.get(i.wrapping_sub(before)) == Some(&true);
     let compiled = printf::compile_with(&format, &|i, _| is_hidden(i)).map_err(told)?;
-    let has_one = site.version == C_VERSION && !site.has_many;
+    let has_one = site.version > 1 && !site.has_many;
     if has_one && Codes::has_two(compiled.codes.0 as u64) == Some(true) {
         return Err(told("the call passes fewer arguments".into()));
     }

@@ -15,6 +15,7 @@ mod suite {
         blog::{
             wire::record::{
                 Level,
+                SITE_ADDRESS,
                 SITE_MAX, //
             },
             Site, //
@@ -29,7 +30,7 @@ mod suite {
     fn table(n: usize) -> Result<KVVec<Site>> {
         let mut sites = KVVec::with_capacity(n, GFP_KERNEL)?;
         for i in 0..n {
-            sites.push(Site::new(Level::ALL[i % 5], false), GFP_KERNEL)?;
+            sites.push(Site::new(Level::ALL[i % 5], 0), GFP_KERNEL)?;
         }
         Ok(sites)
     }
@@ -65,9 +66,10 @@ mod suite {
     fn facts_of_sites_stay_known_when_their_module_goes() -> Result {
         let (mut a, mut b, mut images) = (KVVec::new(), table(5)?, Images::new());
         for i in 0..10 {
-            a.push(Site::new(Level::ALL[i % 5], i % 4 == 3), GFP_KERNEL)?;
+            let flags = u16::from(i % 4 == 3) * SITE_ADDRESS;
+            a.push(Site::new(Level::ALL[i % 5], flags), GFP_KERNEL)?;
         }
-        b.push(Site::new(Level::Err, true), GFP_KERNEL)?;
+        b.push(Site::new(Level::Err, SITE_ADDRESS), GFP_KERNEL)?;
         add(&mut images, "a", A, &a)?;
         add(&mut images, "b", B, &b)?;
         assert!(remove(&mut images, &a));

@@ -28,7 +28,12 @@ mod suite {
                 Mode,
                 MAX_COMPONENTS, //
             },
-            wire::record::SITE_MAX,
+            wire::record::{
+                GATE_OFF,
+                SITE_ADDRESS,
+                SITE_MAX,
+                SITE_UNCOMPILED, //
+            },
             Component,
             Config,
             Instance,
@@ -85,9 +90,14 @@ mod suite {
 
     impl Build {
         fn load(build: u8, count: u32) -> Result<Self> {
+            Self::load_with(build, (0..count).map(|_| 0))
+        }
+
+        /// One whose sites have these flags.
+        fn load_with(build: u8, flags: impl Iterator<Item = u16>) -> Result<Self> {
             let mut sites = KVVec::new();
-            for _ in 0..count {
-                sites.push(Site::new(Level::Info, false), GFP_KERNEL)?;
+            for flags in flags {
+                sites.push(Site::new(Level::Info, flags), GFP_KERNEL)?;
             }
             let build_id = [build; 20];
             // SAFETY: The sites stay until `drop` takes them back.
@@ -96,7 +106,7 @@ mod suite {
                     c"blog_test_build".as_char_ptr(),
                     build_id.as_ptr(),
                     sites.as_ptr(),
-                    count,
+                    sites.len() as u32,
                     ptr::null(),
                     0,
                 )
@@ -139,6 +149,22 @@ mod suite {
             (refused(), images()),
             (old + u64::from(all) + 15, before + 1)
         );
+        Ok(())
+    }
+
+    /// A call without its codes can't write a record, and counts no loss.
+    #[test]
+    fn sites_of_formats_that_are_not_compiled_are_off_and_counted() -> Result {
+        let refused = || with_images(|images| images.refused);
+        let old = refused();
+        let one_of_three = [0, SITE_UNCOMPILED, SITE_ADDRESS];
+        let module = Build::load_with(4, one_of_three.into_iter())?;
+        assert!(!module.can_log() && module.0.iter().all(|site| site.gate() == GATE_OFF));
+        assert_eq!(refused(), old + 3);
+        drop(module);
+        // The same build, when its formats are compiled.
+        assert!(Build::load(4, 3)?.can_log());
+        assert_eq!(refused(), old + 3);
         Ok(())
     }
 

@@ -376,6 +376,7 @@ fn c_has_the_same_numbers() {
         ("BLOG_OVERWRITE", Mode::Overwrite as u64),
         ("BLOG_DISCARD", Mode::Discard as u64),
         ("__BLOG_GATE_OFF", GATE_OFF.into()),
+        ("__BLOG_SITE_UNCOMPILED", SITE_UNCOMPILED.into()),
         ("__BLOG_DESCRIPTOR_MAGIC", u32::from_le_bytes(*b"BLFC").into()),
     ] {
         assert_eq!(define(call, name), value, "{name}");

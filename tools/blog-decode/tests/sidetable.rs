@@ -200,6 +200,8 @@ fn check_c(path: &Path, table: &Table) {
         None => ".data",
     };
     assert_eq!(contains(sites, &[0, 0, 0, 0, 3, 255, 1, 0]), 2);
+    // None is uncompiled any more.
+    assert_eq!(contains(sites, &[0, 0, 0, 0, 3, 255, 2, 0]), 0);
 }
 
 #[test]

@@ -17,7 +17,9 @@ use super::super::wire::record::{
     Level,
     GATE_OFF,
     LEN_BITS,
-    SITE_BITS, //
+    SITE_ADDRESS,
+    SITE_BITS,
+    SITE_UNCOMPILED, //
 };
 use super::component::RawComponent;
 
@@ -35,20 +37,20 @@ pub struct Site {
     level: u8,
     /// The site logs if its component's threshold is at least this.
     gate: AtomicU8,
-    /// What [`site_flags`] says.
+    /// [`SITE_ADDRESS`] and [`SITE_UNCOMPILED`].
     flags: u16,
 }
 
 impl Site {
     /// A site that isn't registered yet. The macros' expansions emit theirs by themselves.
     #[doc(hidden)]
-    pub const fn new(level: Level, has_address: bool) -> Self {
+    pub const fn new(level: Level, flags: u16) -> Self {
         // INVARIANT: It has no id, and is off.
         Self {
             id_shl10: AtomicU32::new(0),
             level: level as u8,
             gate: AtomicU8::new(GATE_OFF),
-            flags: site_flags(has_address),
+            flags,
         }
     }
 
@@ -59,7 +61,12 @@ impl Site {
 
     /// Whether an address is among the call's arguments, so that not every reader may see them.
     pub const fn has_address(&self) -> bool {
-        self.flags & 1 != 0
+        self.flags & SITE_ADDRESS != 0
+    }
+
+    /// Whether it is a C call whose format isn't compiled, so that it can't write a record.
+    pub const fn is_uncompiled(&self) -> bool {
+        self.flags & SITE_UNCOMPILED != 0
     }
 
     /// The site's id; 0 until it is registered.
@@ -99,10 +106,11 @@ impl Site {
 // As the C side emits it, too.
 const _: () = assert!(size_of::<Site>() == 8 && GATE_OFF == 255 && SITE_BITS + LEN_BITS <= 32);
 
-/// The flags of a site: 1 where an address is among the call's arguments. For the macros.
+/// The flags of a site: [`SITE_ADDRESS`] where an address is among the call's arguments. For the
+/// macros.
 #[doc(hidden)]
 pub const fn site_flags(has_address: bool) -> u16 {
-    has_address as u16
+    has_address as u16 * SITE_ADDRESS
 }
 
 /// What a call has loaded of its [`Site`].

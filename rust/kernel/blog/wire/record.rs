@@ -279,6 +279,11 @@ pub const GATE_OFF: u8 = 255;
 /// The `gate` of a site that logs at any level of its component.
 pub const GATE_ON: u8 = 1;
 
+/// Of a site's `flags`: an address is among the call's arguments.
+pub const SITE_ADDRESS: u16 = 1;
+/// Of a site's `flags`: it is a C call, whose format `blog-fmt-sidetable` has yet to compile.
+pub const SITE_UNCOMPILED: u16 = 2;
+
 named! {
     /// Where a ring's writers run.
     Context {

@@ -105,7 +105,7 @@ fn c_site(asm: &mut String, n: usize, c: &CCall) {
 .balign 8
 .Lc_site{n}: .long 0
 .byte 3, 255
-.short 0
+.short 2
 .popsection
 .pushsection .rodata,"a",@progbits
 .balign 8
@@ -119,7 +119,7 @@ fn c_site(asm: &mut String, n: usize, c: &CCall) {
 .quad .Lc_site{n}
 .quad .Lc_codes{n}
 .long {line}
-.byte 3, 2
+.byte 3, 3
 .short 2 * {many}
 .short 775{n}f - 774{n}f, 776{n}f - 775{n}f, 777{n}f - 776{n}f, 778{n}f - 777{n}f
 774{n}: .ascii "{format}"
