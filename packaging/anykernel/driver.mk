@@ -17,8 +17,10 @@
 # must do its part in each, and it can only change what kbuild's own rules look at.
 
 blog := $(abspath $(dir $(lastword $(MAKEFILE_LIST))))
-# A folder of scripts/core-asm in which BLog was built, or where blog-dkms puts them
-blog-symvers := $(firstword $(wildcard $(blog)/Module.symvers /var/lib/blog/$(KERNELRELEASE)/Module.symvers))
+# Of a folder in which BLog was built, or of blog-dkms
+blog-symvers := $(or $(wildcard $(blog)/Module.symvers),$(and						\
+	$(wildcard /lib/modules/$(KERNELRELEASE)/updates/dkms/blog.ko*),				\
+	$(wildcard /var/lib/blog/$(KERNELRELEASE)/Module.symvers)))
 BLOG_FMT_SIDETABLE ?= $(firstword $(wildcard $(blog)/blog-fmt-sidetable) blog-fmt-sidetable)
 
 # The headers are in front of the kernel's own, some of which they replace for BLOG_CAPTURE.
@@ -32,8 +34,8 @@ ifneq ($(filter __modpost,$(PHONY)),)
 
 # --- modpost: objects are complete, and modules not yet linked ----------------------
 
-ifneq ($(blog-symvers),)
-KBUILD_EXTRA_SYMBOLS += $(blog-symvers)
+ifneq ($(blog-itself)$(blog-symvers),)
+KBUILD_EXTRA_SYMBOLS += $(if $(blog-itself),,$(blog-symvers))
 
 # Since 6.13, the current folder is that of the driver.
 blog-folder := $(patsubst ./,,$(obj)/)
@@ -49,7 +51,7 @@ blog-tables:
 $(blog-folder)Module.symvers: blog-tables
 endif
 
-else
+else ifndef blog-itself
 
 # --- compilation ---------------------------------------------------------------------
 
