@@ -236,7 +236,7 @@ def keys(function):
 
 
 # Those with JSON of their own.
-COMMANDS = ("stats", "sites", "gaps", "spans", "count", "check")
+COMMANDS = ("stats", "sites", "spans", "count", "check")
 
 
 def json_keys(_):

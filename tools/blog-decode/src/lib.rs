@@ -39,7 +39,6 @@
 //! words.rs      last words in a kernel log become a stream
 //! qr.rs         the kernel log in a QR code
 //! tasks.rs      what each task did last, the likely culprit first
-//! gaps.rs       where threads were silent for long
 //! control.rs    commands that switch components and call sites
 //! probe.rs      probes become lines for the kernel
 //! btf.rs        the kernel's types, which these need
@@ -84,7 +83,6 @@ pub mod field;
 pub mod filter;
 pub mod foreign;
 pub mod format;
-pub mod gaps;
 mod identity;
 pub mod key;
 mod kind;

@@ -53,6 +53,8 @@ pub struct Span<L> {
     pub key: Vec<u8>,
     /// The task that has started it.
     pub task: Option<Task>,
+    /// Records of its ring were lost between: an end and another start maybe among them.
+    pub is_over_loss: bool,
     /// What is kept of the start.
     pub line: L,
 }
@@ -296,13 +298,14 @@ impl<L> Spans<L> {
             return None;
         };
         let has_lost = |ring| self.lost_of.get(ring).is_some_and(|lost| *lost > number);
-        if has_lost(&half.ring) || has_lost(&end.ring) {
+        let is_over_loss = has_lost(&half.ring) || has_lost(&end.ring);
+        if is_over_loss {
             self.unpaired.over_loss += 1;
         } else if half.ring != end.ring {
             self.over.entry(half.ring.clone()).or_default().push_back(end.now);
         }
         self.spans += 1;
-        Some(Span { length, key, task: half.task, line })
+        Some(Span { length, key, task: half.task, is_over_loss, line })
     }
 
     fn start(&mut self, mut open: Open<L>) {

@@ -62,8 +62,8 @@ fn answers_and_files_are_the_same(dir: &Path, run: &dyn Fn(&[&str]) -> Output) {
         &spans[..],
         &[&spans[..], &["--json"]].concat(),
         &[&spans[..], &["-k", "component", "--time", "delta"]].concat(),
-        &["gaps", "-n", "30"],
-        &["gaps", "--json", "--grep", "read [17] "],
+        &["spans", "*", "*", "-n", "30"],
+        &["spans", "*", "*", "--json", "--grep", "read [17] "],
         &["stats", "--by", "comm,arg.0", "--sum", "arg.1"],
         &["show", "--grep", "read 7 ", "-C", "2"],
     ] {

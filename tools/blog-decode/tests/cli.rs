@@ -162,7 +162,7 @@ fn nothing_in_a_log_acts_on_a_terminal_or_a_spreadsheet() {
         &["--format", "{comm} {message}", "bad"],
         &["stats", "bad"],
         &["tasks", "--all", "bad"],
-        &["gaps", "bad"],
+        &["spans", "*", "*", "bad"],
         &["convert", "--to", "html", "-o", "-", "bad"],
     ] {
         safe(&rig.good(args));

@@ -88,7 +88,7 @@ fn the_page_says_what_the_commands_give() {
     let page = fs::read_to_string(PAGE).unwrap();
     let steps = steps(&page);
     assert!(steps.len() >= 6, "only {} commands", steps.len());
-    for command in ["stats", "gaps", "tasks", "-w", "-A", "convert"] {
+    for command in ["stats", "spans", "tasks", "-w", "-A", "convert"] {
         let has = |s: &Step| s.command.split(' ').any(|word| word == command);
         assert!(steps.iter().any(has), "no {command} on the page");
     }

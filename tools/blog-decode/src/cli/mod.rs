@@ -27,7 +27,6 @@
 //! tasks.rs   tasks: what each task did last
 //! spans.rs   spans: the times from one record to another
 //! count.rs   stats by fields: how many records have the same values
-//! gaps.rs    gaps: where threads were silent for long
 //! stats.rs   stats: records, bytes and time by component, ring and site
 //! sites.rs   sites: call sites
 //! check.rs   check: whether files add up
@@ -41,7 +40,6 @@ pub mod convert;
 pub mod count;
 pub mod extract;
 pub mod follow;
-pub mod gaps;
 pub mod here;
 pub mod input;
 pub mod new;
@@ -65,7 +63,7 @@ use std::io::{self, Write};
 use clap::{CommandFactory, Parser};
 
 use self::{
-    args::{command_first, misplaced, Cli, Command},
+    args::{command_first, misplaced, replaced, Cli, Command},
     pager::Pager,
     report::{complain, print_all, written, Failure, Status},
 };
@@ -74,6 +72,10 @@ use crate::{blogfmt::format, record::Version, snapshot::VERSIONS, vmcore};
 /// Runs the program; returns its exit status.
 pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
     let args = command_first(args.into_iter().collect());
+    let (args, hint) = replaced(args);
+    if let Some(hint) = hint {
+        complain(&hint);
+    }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(e) => {
@@ -117,7 +119,6 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
         Command::Sites(args) => sites::sites(args),
         Command::Convert(args) => convert::convert(args),
         Command::Tasks(args) => tasks::tasks(args),
-        Command::Gaps(args) => gaps::gaps(args),
         Command::Spans(args) => spans::spans(args),
         Command::Check(args) => check::check(args),
         Command::Console(args) => console::console(args),

@@ -139,7 +139,8 @@ impl Answer<'_> {
             let start = out.len();
             out.append(&mut self.key(span));
             escape_name(out, start);
-            writeln!(out, "{reset}")?;
+            let lost = if span.is_over_loss { ", with records lost between" } else { "" };
+            writeln!(out, "{lost}{reset}")?;
             printer.group([span.line, *end].map(|number| &self.lines[&number]), out);
         }
         out.push(b'\n');
@@ -203,6 +204,7 @@ impl Answer<'_> {
             let mut o = Object::new(out);
             o.text("type", "span");
             o.number("ns", span.length);
+            o.flag("over_loss", span.is_over_loss);
             self.key_json(span, &mut o);
             o.key("start").extend_from_slice(self.object(span.line));
             o.key("end").extend_from_slice(self.object(*end));

@@ -205,11 +205,6 @@ impl Thread {
         }
     }
 
-    /// Whether this is its ring.
-    pub(crate) fn has(&self, stream: &Stream) -> bool {
-        (&self.component, self.ring, self.epoch) == (&stream.component, stream.id, stream.of.epoch)
-    }
-
     /// Whether the thread with its id at `clock`, which has the ring of `other`, is another one: it
     /// has ended before, or its ring counts anew, as it does for another thread.
     pub(crate) fn is_over(&self, other: &Self, clock: u64) -> bool {

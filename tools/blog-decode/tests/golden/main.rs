@@ -337,8 +337,7 @@ fn boots() {
     check("csv.txt", &["show", "--csv"]);
     check("stats.txt", &["stats"]);
     check("stats-json.txt", &["stats", "--json"]);
-    check("gaps.txt", &["gaps"]);
-    check("gaps-json.txt", &["gaps", "--json"]);
+    check("silences.txt", &["spans", "*", "*"]);
     for form in ["ctf", "perfetto", "html"] {
         let args = ["convert", "--to", form, "-o", form];
         let output = run_with(0, dir, &[&args[..], &names].concat(), TABLE);

@@ -31,7 +31,7 @@ pub use self::{
     input::{Input, Logs, TablePaths},
     live::{Control, Follow, Place, Probe, ProbeWhat, Record},
     output::{Color, Form, Jobs, Look, Output, TimeArg},
-    saved::{Check, Console, Convert, Diff, Extract, Gaps, Show, Sites, Tasks},
+    saved::{Check, Console, Convert, Diff, Extract, Show, Sites, Tasks},
 };
 
 /// Where the kernel may have the files of BLog.
@@ -143,8 +143,6 @@ pub enum Command {
     Convert(Box<Convert>),
     /// Print what each task did last, likely stuck tasks first
     Tasks(Tasks),
-    /// Print the longest silences of threads, with the records before and after
-    Gaps(Box<Gaps>),
     /// Print the times from one record to another: percentiles, and the slowest
     Spans(Box<Spans>),
     /// Check that files add up: each record that was taken is there, or counted as gone
@@ -165,6 +163,27 @@ pub enum Command {
     Versions,
 }
 
+/// Commands of the version before, and the words in their place.
+const OLD: [(&str, &[&str]); 1] = [("gaps", &["spans", "*", "*"])];
+
+/// The words in place of a command of the version before.
+fn old(name: &str) -> Option<&'static [&'static str]> {
+    OLD.iter().find(|(command, _)| *command == name).map(|(_, words)| *words)
+}
+
+/// Puts others in place of a command of the version before, and says which.
+pub fn replaced(mut args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
+    let name = args.get(1).and_then(|name| name.to_str()).unwrap_or_default();
+    let Some(words) = old(name) else {
+        return (args, None);
+    };
+    let quoted = words.iter().map(|w| if *w == "*" { "'*'" } else { w });
+    let quoted: Vec<_> = quoted.collect();
+    let hint = format!("{name} will go: use {}", quoted.join(" "));
+    args.splice(1..2, words.iter().map(OsString::from));
+    (args, Some(hint))
+}
+
 /// Puts the command before those of its options that come before it.
 pub fn command_first(args: Vec<OsString>) -> Vec<OsString> {
     let mut args = with_boot(args);
@@ -172,7 +191,9 @@ pub fn command_first(args: Vec<OsString>) -> Vec<OsString> {
     // So that commands have the options of all.
     cli.build();
     for at in 2..args.len() {
-        let command = args[at].to_str().and_then(|name| cli.find_subcommand(name));
+        let name = args[at].to_str();
+        let name = name.map(|name| old(name).map_or(name, |words| words[0]));
+        let command = name.and_then(|name| cli.find_subcommand(name));
         if command.is_some_and(|command| are_options(command, &args[1..at])) {
             args[1..=at].rotate_right(1);
             break;
@@ -275,7 +296,7 @@ mod tests {
             ("x -s t tasks snap", "x tasks -s t snap"),
             ("x --utc tasks snap", "x tasks --utc snap"),
             ("x -st --all tasks snap", "x tasks -st --all snap"),
-            ("x --sidetable=t -n 3 gaps snap", "x gaps --sidetable=t -n 3 snap"),
+            ("x --sidetable=t -n 3 spans snap", "x spans --sidetable=t -n 3 snap"),
             // The value of an option, a file after others, and options that a command lacks.
             ("x -s tasks snap", "x -s tasks snap"),
             ("x snap tasks", "x snap tasks"),
@@ -285,7 +306,8 @@ mod tests {
             ("x tasks", "x tasks"),
             ("x -b -1 snap", "x --boot=-1 snap"),
             ("x -b snap", "x -b snap"),
-            ("x -b 0 gaps snap", "x gaps --boot=0 snap"),
+            ("x -b 0 tasks snap", "x tasks --boot=0 snap"),
+            ("x -n 3 gaps snap", "x gaps -n 3 snap"),
             ("x", "x"),
         ] {
             assert_eq!(first(given), expected);

@@ -2,13 +2,12 @@
 
 //! Commands for files: snapshots, side tables, crash dumps.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::{
     filters::{parse_level, parse_pid},
-    live::parse_duration,
     place, Around, Filters, Follow, Form, Input, Jobs, Logs, Look, Output, SpanArgs, TablePaths,
 };
 use crate::filter::{parse_regex, SitePattern};
@@ -273,47 +272,6 @@ Examples:
 Exit status:
   0  everything was decoded
   1  a partial result, or no task matches; standard error has more
-  2  nothing could be decoded, or wrong usage";
-
-/// Options of `gaps`.
-#[derive(Args, Debug)]
-#[command(after_help = GAPS_HELP)]
-pub struct Gaps {
-    #[command(flatten)]
-    pub input: Input,
-
-    /// Show the N longest gaps
-    #[arg(short, long, value_name = "N", default_value_t = 10)]
-    pub number: usize,
-
-    /// Only gaps of at least this length
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub longer: Option<Duration>,
-
-    #[command(flatten)]
-    pub filters: Filters,
-
-    #[command(flatten)]
-    pub look: Look,
-
-    #[command(flatten)]
-    pub jobs: Jobs,
-}
-
-const GAPS_HELP: &str = "\
-For each gap: the thread, how long it logged nothing, the record before and the record after.
-The longest gap comes first. Only records of tasks that pass the filters count: an interrupt
-that doesn't come is not late. There is no gap where records of a thread were lost. The
-command tasks shows silence that lasts until the end.
-
-Examples:
-  blog-decode gaps snapshot
-  blog-decode gaps -n 3 --since -10 --comm fio snapshot
-  blog-decode gaps --longer 0.1 --grep '^queue' snapshot
-
-Exit status:
-  0  everything was decoded
-  1  a partial result, no record matches, or there is no gap; standard error has more
   2  nothing could be decoded, or wrong usage";
 
 /// Options of `check`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `gaps` and `spans` of threads whose ids were used again. What else they answer is in `commands`.
+//! `spans` of threads whose ids were used again. What else they answer is in `commands`.
 
 mod common;
 
@@ -54,10 +54,10 @@ fn an_id_that_is_used_again_is_another_thread() {
             rig.write(name, bytes);
         }
         let names = &names[..files.len()];
-        let text = rig.good(&[&["gaps"], names].concat());
-        let gaps = text.lines().filter(|l| l.ends_with(" s"));
-        let expected = ["first[7]: 1.000000 s", "second[7]: 0.300000 s"];
-        assert_eq!(gaps.collect::<Vec<_>>(), expected, "{ring} {seq} {ended}");
+        let text = rig.good(&[&["spans", "*", "*"], names].concat());
+        let silences = text.lines().filter(|l| l.contains(" for "));
+        let expected = ["1.00s for first[7]", "300ms for second[7]"];
+        assert_eq!(silences.collect::<Vec<_>>(), expected, "{ring} {seq} {ended}");
         let spans = ["spans", "read * sectors*", "read 2000 *"];
         let mut spans = rig.json(&[&spans, names].concat());
         spans.retain(|object| object["type"] == "span");
