@@ -57,7 +57,8 @@ sys.exit(os.waitstatus_to_exitcode(status))
 def extract(tools: Tools, dump: Path, snapshot: Path) -> Extracted:
     """The dump's rings as a snapshot; with what that took."""
     snapshot.unlink(missing_ok=True)
-    command = [str(tools.decode), "extract", "--vmcore", str(dump), "-o", str(snapshot)]
+    to = ("convert", "--to", "snapshot", "-o", str(snapshot))
+    command = [str(tools.decode), *to, "--vmcore", str(dump)]
     start = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-S", "-c", MEASURE, *command],

@@ -56,7 +56,7 @@ class Damage:
         snapshot = self.work / "damaged.snap"
         snapshot.unlink(missing_ok=True)
         try:
-            done = self.limited("extract", "--vmcore", dump, "-o", snapshot)
+            done = self.limited("convert", "--to", "snapshot", dump, "-o", snapshot)
         except subprocess.TimeoutExpired:
             raise Wrong(f"{case}: no end in {SECONDS} s") from None
         status = done.returncode
@@ -101,7 +101,7 @@ def run(tools: Tools, dump: Path, work: Path, cases: int, seed: int) -> str:
     damage = Damage(tools, work)
     snapshot = work / "whole.snap"
     snapshot.unlink(missing_ok=True)
-    done = damage.limited("extract", "--vmcore", dump, "-o", snapshot)
+    done = damage.limited("convert", "--to", "snapshot", dump, "-o", snapshot)
     found = re.search(COUNT, done.stdout + done.stderr)
     if done.returncode or not found:
         raise Wrong(f"the whole dump: status {done.returncode}: {done.stderr}")

@@ -349,8 +349,8 @@ def test_dump_is_extracted_once(log: Path, decoder: Path, monkeypatch: pytest.Mo
     decode.write_text(
         "#!/bin/sh\n"
         f'echo "$1" >>{asked}\n'
-        '[ "$1 $2 $3 $4" = "extract --vmcore /dumps/a b -o" ] &&'
-        f' exec cp {log}/log.snap "$5"\n'
+        '[ "$3 $4 $5 $6" = "snapshot --vmcore /dumps/a b -o" ] &&'
+        f' exec cp {log}/log.snap "$7"\n'
         f'exec {decoder} "$@"\n'
     )
     decode.chmod(0o755)
@@ -364,5 +364,5 @@ def test_dump_is_extracted_once(log: Path, decoder: Path, monkeypatch: pytest.Mo
     drgn_blog.blog_tables(prog, str(log / "log.ko"))
     assert drgn_blog.blog_records(prog, n=5)
     assert drgn_blog.blog_components(prog)
-    assert asked.read_text().split() == ["extract", "show", "stats"]
+    assert asked.read_text().split() == ["convert", "show", "stats"]
     assert Path(drgn_blog.blog_snapshot(prog)).exists()

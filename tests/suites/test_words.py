@@ -46,7 +46,7 @@ def panic(work: Path) -> Path:
 def command(decoder: Path, text: Path, flavour: str = "uml") -> list[str | Path]:
     """What else the tasks have logged, in other components, has an address."""
     tables = vm.kernel(flavour).build / "vmlinux"
-    return [decoder, "console", "--sidetable", tables, "--modules", "/nowhere",
+    return [decoder, "show", "--sidetable", tables, "--modules", "/nowhere",
             "--component", "rnull", "--format", "{comm}[{pid}] {message}", text]  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def test_an_oops_of_a_thread(work: Path, decoder: Path, sh: Run) -> None:
     text = console(work / "oops", f"oops last={OOPS}", "x86")
     words(text, "oops")
     modules = vm.kernel("x86").modules / "blog"
-    said = sh(decoder, "console", "--sidetable", modules, "--component", "crash", text)
+    said = sh(decoder, "show", "--sidetable", modules, "--component", "crash", text)
     numbers = [int(n) for n in re.findall(r" s=(\d+) ", said)]
     assert len(numbers) > 20
     assert numbers == list(range(100 - len(numbers), 100))
@@ -139,7 +139,7 @@ def test_a_machine_with_spoilt_memory_restarts(
     assert "Oops" not in guest.text()
     if spoilt == LIST:
         return
-    said = sh(decoder, "console", "--sidetable", kernel.modules / "blog", guest.console)
+    said = sh(decoder, "show", "--sidetable", kernel.modules / "blog", guest.console)
     numbers = [int(n) for n in re.findall(r" s=(\d+) ", said)]
     assert len(numbers) > 20 and numbers == list(range(100 - len(numbers), 100))
 

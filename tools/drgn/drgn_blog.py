@@ -145,7 +145,7 @@ def blog_snapshot(prog: Any) -> str:
         folder = tempfile.mkdtemp(prefix="blog-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         path = os.path.join(folder, "snapshot")
-        _run("extract", "--vmcore", os.fspath(dump), "-o", path)
+        _run("convert", "--to", "snapshot", "--vmcore", os.fspath(dump), "-o", path)
         prog.cache[SNAPSHOT] = path
     return path
 

@@ -35,12 +35,12 @@ rings 32768 16384 overwrite
 disk_on 64
 
 # --- follow
-is "the program runs here" blog-decode versions
+is "the program runs here" blog-decode --version --verbose
 io 8
-blog-decode follow --format '{component} {message}' > /tmp/all 2> /tmp/all.err &
+blog-decode -f --format '{component} {message}' > /tmp/all 2> /tmp/all.err &
 all=$!
 comes '^rnull queue Read' 8 /tmp/all
-blog-decode follow --new -c rnull --json > /tmp/new 2> /tmp/new.err &
+blog-decode -f --new -c rnull --json > /tmp/new 2> /tmp/new.err &
 new=$!
 # It is there when its first record is.
 for _ in $(seq 300); do

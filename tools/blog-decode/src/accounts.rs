@@ -113,6 +113,7 @@ pub fn damage_text(d: &Damage) -> String {
             .push(format!("cut off: its last {} bytes are of a section that is not whole", d.torn));
     }
     parts.extend(d.packed.clone());
+    parts.extend_from_slice(&d.words);
     parts.join(", ")
 }
 

@@ -2,6 +2,17 @@
 
 //! The kind of an unexpected file, by its first bytes.
 
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use crate::unpack;
+
+/// A kind is known by so many bytes.
+const START: u64 = 64;
+
 /// How each kind begins, and its description in messages.
 const KINDS: [(&[u8], &str); 17] = [
     (b"BLOGSNAP", "a snapshot or stream of BLog, which needs no option"),
@@ -20,7 +31,7 @@ const KINDS: [(&[u8], &str); 17] = [
     ),
     (b"\x04\x22\x4d\x18", "packed by lz4: unpack it first"),
     (b"\x02\x21\x4c\x18", "packed by lz4: unpack it first"),
-    // Only "follow" doesn't unpack.
+    // Only "show --follow" doesn't unpack.
     (b"\x1f\x8b", "packed by gzip: unpack it first"),
     (b"\x28\xb5\x2f\xfd", "packed by zstd: unpack it first"),
     (b"\xfd7zXZ\0", "packed by xz: unpack it first"),
@@ -33,6 +44,18 @@ const DUMP: &str = "a crash dump, which goes with --vmcore";
 /// Where an ELF file says what it is for, and that it is a dump.
 const ELF_TYPE: usize = 16;
 const ELF_CORE: u8 = 4;
+
+/// Whether a regular file is a crash dump, packed or not.
+pub fn is_dump(path: &Path) -> bool {
+    let start = || {
+        let mut start = Vec::new();
+        unpack::reader(File::open(path)?)?.take(START).read_to_end(&mut start)?;
+        Ok::<_, io::Error>(start)
+    };
+    // A file of the kernel has no size, and a read of it may take a snapshot.
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0)
+        && start().is_ok_and(|start| of(&start) == Some(DUMP))
+}
 
 /// What a file is that begins so; `None`: nothing that is known.
 pub(crate) fn of(start: &[u8]) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Opens a file with records: snapshots, streams, or memory that has survived a reboot. Lists the
-//! files of a directory; only their content says which have records.
+//! Opens a file with records: snapshots, streams, memory that has survived a reboot, or text with a
+//! kernel's last words. Lists the files of a directory; only their content says which have records.
 
 use std::{
     collections::HashSet,
@@ -13,9 +13,11 @@ use std::{
 use crate::{
     blogfmt::source::Source,
     error::Error,
+    kind, qr,
     snapshot::{open_source, Snapshot},
     vmcore,
-    wire::persist,
+    wire::{file::FILE_MAGIC, persist},
+    words::Scan,
 };
 
 /// As many files stay open, which costs least. Others are opened for each read: a limit of 64 open
@@ -23,6 +25,8 @@ use crate::{
 const OPEN_MAX: usize = 32;
 /// No kernel sets as much memory aside for a reboot.
 const KEPT_MAX: u64 = 16 << 30;
+/// As much of a text is read at once; the text of a QR code is shorter.
+const TEXT: usize = 64 << 10;
 
 /// Name of the directory of side tables beside recordings.
 pub const TABLES: &str = "tables";
@@ -133,6 +137,13 @@ fn open_whole(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> Result<Vec
     let mut start = [0; persist::MAGIC.len()];
     let read = source.read_some(0, &mut start);
     if read.map_err(|e| told(e.into()))? < start.len() || start != persist::MAGIC {
+        if start != FILE_MAGIC && kind::of(&start).is_none() {
+            let mut found = last_words(&name, &source).map_err(told)?;
+            if let Some(first) = found.first_mut() {
+                first.damage.packed = packed;
+                return Ok(found);
+            }
+        }
         return Snapshot::read_all(&name, source, packed, tick);
     }
     let size = source.size();
@@ -150,6 +161,48 @@ fn open_whole(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> Result<Vec
     snapshot.damage.survived = problems.any_grave();
     snapshot.survived = Some(problems.0.iter().map(ToString::to_string).collect());
     Ok(vec![snapshot])
+}
+
+/// The last words of a kernel in a text, of each event a snapshot; there may be none.
+fn last_words(name: &str, source: &Source) -> Result<Vec<Snapshot>, Error> {
+    let (mut scan, mut at, mut buffer) = (Scan::default(), 0, vec![0; TEXT]);
+    loop {
+        let n = source.read_some(at, &mut buffer)?;
+        if n == 0 {
+            break;
+        }
+        let text = &buffer[..n];
+        let log = qr::log(text).filter(|_| source.size() == n as u64);
+        scan.feed(log.as_deref().unwrap_or(text));
+        at += n as u64;
+    }
+    scan.end();
+    let (mut all, mut problems) = (Vec::new(), Vec::new());
+    match scan.damaged {
+        0 => {}
+        1 => problems.push("1 damaged line".to_owned()),
+        n => problems.push(format!("{n} damaged lines")),
+    }
+    for event in &scan.events {
+        let (head, missing) = (event.head, event.missing());
+        let what = format!("{} {:08x}", head.why.name(), head.tag);
+        match Snapshot::read(format!("{name}: {what}"), Source::Memory(event.stream())) {
+            Ok(mut file) if missing > 0 => {
+                let are = if missing == 1 { "is" } else { "are" };
+                let words = format!("{missing} of {} lines {are} missing", head.count);
+                file.damage.words.push(words);
+                all.push(file);
+            }
+            Ok(file) => all.push(file),
+            Err(e) => problems.push(format!("{what}: {e}")),
+        }
+    }
+    match all.first_mut() {
+        Some(first) => first.damage.words.append(&mut problems),
+        None if problems.is_empty() => {}
+        None => return Err(Error::File(format!("last words: {}", problems.join(", ")))),
+    }
+    Ok(all)
 }
 
 #[cfg(test)]

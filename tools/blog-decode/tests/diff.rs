@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `diff`: what a snapshot has that an earlier one had not.
+//! `show --newer-than`: what a snapshot has that an earlier one had not.
 
 mod common;
 
@@ -45,8 +45,13 @@ fn diff_shows_what_is_new() {
     );
     rig.write("old", old);
     rig.write("new", new);
-    let lines =
-        rig.lines(&["diff", "old", "new", "--format", "{pid} {level} {arg.count} {message:1}"]);
+    let lines = rig.lines(&[
+        "--newer-than",
+        "old",
+        "new",
+        "--format",
+        "{pid} {level} {arg.count} {message:1}",
+    ]);
     let lines: Vec<&str> = lines.iter().map(|l| l.split(" read").next().unwrap()).collect();
     assert_eq!(
         lines,
@@ -60,8 +65,8 @@ fn diff_shows_what_is_new() {
         ]
     );
     // The same again is no news.
-    assert!(rig.lines(&["diff", "new", "new"]).is_empty());
-    let output = rig.run(&["diff", "old", "absent"]);
+    assert!(rig.lines(&["--newer-than", "new", "new"]).is_empty());
+    let output = rig.run(&["--newer-than", "old", "absent"]);
     assert_eq!(output.status, 2);
 }
 
@@ -91,7 +96,9 @@ fn losses_of_a_ring_without_a_new_page_are_news() {
         b.end()
     };
     rig.write("old", file(1 << 30, &|_| {}, true));
-    let diff = || rig.lines(&["diff", "old", "new", "--format", "{clock} {pid} {level} {message}"]);
+    let diff = || {
+        rig.lines(&["--newer-than", "old", "new", "--format", "{clock} {pid} {level} {message}"])
+    };
     rig.write("new", file(1 << 31, &|_| {}, true));
     assert!(diff().is_empty());
     // It wanted a page and got none.
@@ -150,15 +157,15 @@ fn streams_are_compared_too() {
     // Directories have none beside them.
     const TABLE: [&str; 2] = ["-s", "test-mod.ko"];
     let numbers = |old: &str, new: &str| -> Vec<u64> {
-        let lines =
-            rig.lines(&[&["diff", old, new, "--format", "{arg.count}"], &TABLE[..]].concat());
+        let lines = rig
+            .lines(&[&["--newer-than", old, new, "--format", "{arg.count}"], &TABLE[..]].concat());
         lines.iter().map(|l| l.parse().unwrap()).collect()
     };
     let expected: Vec<u64> = (101..151).collect();
     for old in ["stream101", "snap101", "dir101"] {
         for new in ["stream151", "snap151", "dir151"] {
             assert_eq!(numbers(old, new), expected, "{old} {new}");
-            let output = rig.run(&["diff", new, old]);
+            let output = rig.run(&["--newer-than", new, old]);
             assert_eq!(output.status, 2, "{old} {new}: {output:?}");
             let said = output.err;
             assert!(said.contains("they are swapped"), "{said}");
@@ -167,7 +174,7 @@ fn streams_are_compared_too() {
         assert_eq!(numbers(old, "stream101"), [0; 0]);
     }
     fs::create_dir(rig.path("empty")).unwrap();
-    let output = rig.run(&["diff", "empty", "snap151"]);
+    let output = rig.run(&["--newer-than", "empty", "snap151"]);
     assert_eq!(output.status, 2);
     assert!(output.err.contains("has no recordings"));
 }

@@ -41,6 +41,7 @@ fn sites_are_listed_from_dumps() {
     let counts: Vec<&str> = rows[1..].iter().map(|row| row[1]).collect();
     assert_eq!(counts, ["1", "1", "0", "0", "9"]);
     let both = rig.good(&["sites", "snap", "--vmcore", "new", "--used"]);
+    assert_eq!(rig.good(&["sites", "snap", "new", "--used"]), both);
     assert_eq!(both.lines().count(), 1 + 4);
     let said = rig.run(&["sites", "--vmcore", "snap"]);
     assert_eq!((said.status, &*said.out), (2, ""));
@@ -51,23 +52,19 @@ fn sites_are_listed_from_dumps() {
 fn differences_to_dumps_are_found() {
     let rig = rig();
     let diff = |args: &[&str]| {
-        let args = [&["diff", "--format", "{component} {pid} {site}"], args].concat();
+        let args = [&["--format", "{component} {pid} {site}", "--newer-than"], args].concat();
         let Said { out, err, .. } = rig.run(&args);
         assert!(!err.contains("boot"), "{err}");
         out
     };
     assert_eq!(diff(&["snap", "--vmcore", "new"]), "late 10 4\n");
-    assert_eq!(diff(&["--vmcore", "old", "--vmcore", "new"]), "late 10 4\n");
-    assert_eq!(diff(&["--vmcore", "new", "--vmcore", "old"]), "");
+    assert_eq!(diff(&["old", "new"]), "late 10 4\n");
+    assert_eq!(diff(&["new", "--vmcore", "old"]), "");
     assert_eq!(diff(&["snap", "--vmcore", "old"]), "");
-    for wrong in [
-        &["diff", "--vmcore", "new"][..],
-        &["diff", "snap", "snap", "--vmcore", "new"],
-        &["diff", "snap"],
-    ] {
-        let said = rig.run(wrong);
-        assert_eq!((said.status, &*said.out), (2, ""), "{wrong:?}");
-    }
+    // The command of the version before.
+    let said = rig.run(&["diff", "snap", "new", "--format", "{component} {pid} {site}"]);
+    assert_eq!(said.out, "late 10 4\n");
+    assert!(said.err.contains("diff will go: use show --newer-than"), "{said:?}");
 }
 
 #[test]
@@ -89,9 +86,9 @@ fn parts_of_a_dump_are_one() {
     for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
         assert_eq!(rig.good(&[&["sites"], &args(&order)[..]].concat()), expected);
     }
-    let said = rig.run(&[&["diff", "snap"], &args(&[2, 1, 0])[..]].concat());
+    let said = rig.run(&[&["--newer-than", "snap"], &args(&[2, 1, 0])[..]].concat());
     assert_eq!((said.status, &*said.out), (0, ""));
-    let out = [&["extract", "-o", "out"], &args(&[0, 1, 2])[..]].concat();
+    let out = [&["convert", "--to", "snapshot", "-o", "out"], &args(&[0, 1, 2])[..]].concat();
     assert!(rig.good(&out).starts_with("out: "));
     // One of them is not the dump, whatever is found in it.
     for order in [&[0][..], &[1], &[2], &[0, 1], &[0, 2], &[1, 2]] {
@@ -101,8 +98,13 @@ fn parts_of_a_dump_are_one() {
             format!("blog-decode: {}: it is a part of a dump that was split: ", names[order[0]]);
         assert!(err.starts_with(&first), "{order:?}: {err}");
     }
-    let other = ["extract", "-o", "x", "--vmcore", "old", "--vmcore", "new"];
-    assert_eq!(rig.run(&other).status, 2);
+    // One dump, and no choice of records.
+    let convert = ["convert", "--to", "snapshot", "-o", "x"];
+    for wrong in [&["old", "new"][..], &[], &["old", "snap"], &["old", "-c", "late"], &["snap"]] {
+        let said = rig.run(&[&convert[..], wrong].concat());
+        assert_eq!((said.status, &*said.out), (2, ""), "{wrong:?}");
+        assert!(!rig.path("x").exists());
+    }
 }
 
 #[test]

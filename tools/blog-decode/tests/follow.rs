@@ -196,7 +196,7 @@ fn a_capture_is_followed_to_its_end_as_show_shows_it() {
     ] {
         let show = rig.command(&[&["show", "capture"], args].concat()).output().unwrap();
         assert!(show.stdout.len() > 500, "{args:?}: {show:?}");
-        let follow = rig.command(&[&["follow", "capture"], args].concat());
+        let follow = rig.command(&[&["-f", "capture"], args].concat());
         let follow = { follow }.output().unwrap();
         assert_eq!(text(&follow.stdout), text(&show.stdout), "{args:?}");
         assert_eq!(follow.status.code(), Some(0));
@@ -218,7 +218,7 @@ impl Following {
         let fifo = rig.path(name);
         assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let mut child = rig
-            .command(&[&["follow", name], args].concat())
+            .command(&[&["-f", name], args].concat())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -311,8 +311,8 @@ fn the_last_lines_are_those_from_before_it_was_opened() {
     fs::write(rig.path("capture"), as_stream(b.end())).unwrap();
     for (n, first) in [(0, 6), (1, 3), (2, 2), (9, 1)] {
         let n = n.to_string();
-        for args in [["-f", "-n", &n, "capture"], ["follow", "-n", &n, "capture"]] {
-            let out = rig.command(&args).output().unwrap();
+        for args in [&["-f"][..], &["show", "--follow"]] {
+            let out = rig.command(&[args, &["-n", &n, "capture"]].concat()).output().unwrap();
             let seen = text(&out.stdout);
             let times: Vec<_> = seen.lines().map(|l| &l[5..6]).collect();
             let all = [1, 2, 3, 6, 7].into_iter().filter(|t| *t >= first);
@@ -356,7 +356,7 @@ fn what_is_no_stream_and_what_isnt_there_is_told() {
         (&["--blog", "nowhere"], "nowhere: No such file or directory"),
         (&["/dev/null"], "/dev/null: nothing came"),
     ] {
-        let out = rig.command(&[&["follow"], args].concat()).output().unwrap();
+        let out = rig.command(&[&["-f"], args].concat()).output().unwrap();
         assert_eq!(out.status.code(), Some(2), "{args:?}");
         assert!(text(&out.stderr).contains(what), "{args:?}: {out:?}");
     }
@@ -372,7 +372,7 @@ fn the_streams_of_a_system_are_found() {
     }
     let run = |args: &[&str]| {
         let blog = blog.to_str().unwrap();
-        rig.command(&[&["follow", "--blog", blog], args].concat()).output().unwrap()
+        rig.command(&[&["-f", "--blog", blog], args].concat()).output().unwrap()
     };
     // Of one that is there, its own is read; else the one for all, which isn't there.
     assert!(text(&run(&["-c", "disk"]).stderr).contains("301 of 301"));

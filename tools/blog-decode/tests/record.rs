@@ -507,7 +507,7 @@ fn a_table_beside_what_is_read_is_found() {
     fs::write(capture.join("a"), captured(&rig, 0, &[SECOND])).unwrap();
     let table = rig.path(TABLE);
     fs::rename(table, capture.join("one.blogfmt")).unwrap();
-    for args in [&["follow"][..], &["-f"]] {
+    for args in [&["show", "--follow"][..], &["-f"]] {
         let args = [args, &["--modules", "nowhere", "capture/a"]].concat();
         let out = rig.run(&args);
         assert_eq!(out.status, 0, "{out:?}");

@@ -588,16 +588,17 @@ fn dumps_become_snapshots() {
     {
         let core = write(&rig, name, &bytes);
         let snapshot = format!("{core}.snapshot");
-        let out = rig.run(&["extract", "--vmcore", &core, "-o", &snapshot]);
+        let out = rig.run(&["convert", "--to", "snapshot", "--vmcore", &core, "-o", &snapshot]);
         assert_eq!((out.status, &*out.err), (0, ""), "{name}");
         assert!(out.out.contains("2 components, 5 tasks, 7 rings, 8 pages, 11 records"));
         all.push(fs::read(rig.path(&snapshot)).unwrap());
         // It isn't overwritten.
-        let again = rig.run(&["extract", "--vmcore", &core, "-o", &snapshot]);
+        let again = rig.run(&["convert", "--to", "snapshot", "--vmcore", &core, "-o", &snapshot]);
         assert_eq!(again.status, 2);
         assert!(again.err.contains("exists"));
         // On the way, or by way of a file: the same.
         let direct = rig.run(&["--vmcore", &core]);
+        assert_eq!(rig.run(&[&*core]).out, direct.out);
         let by_file = rig.run(&[&snapshot]);
         assert_eq!(direct.out, by_file.out);
         assert_eq!(direct.out.lines().count(), 11 + 3);
@@ -613,7 +614,8 @@ fn kdump_saves_the_log_before_all_memory() {
 
     let rig = Rig::empty();
     write(&rig, "vmcore", &elf(&sample().finish(), 4));
-    let expected = rig.good(&["extract", "--vmcore", "vmcore", "-o", "expected"]);
+    let expected =
+        rig.good(&["convert", "--to", "snapshot", "--vmcore", "vmcore", "-o", "expected"]);
     assert!(expected.contains("11 records"));
     let expected = fs::read(rig.path("expected")).unwrap();
     // It notes what was there, and how it was called.
@@ -795,7 +797,7 @@ fn what_is_no_dump_is_refused_with_a_reason() {
     for (name, bytes, why) in cases {
         let core = write(&rig, name, &bytes);
         let snapshot = format!("{core}.snapshot");
-        let out = rig.run(&["extract", "--vmcore", &core, "-o", &snapshot]);
+        let out = rig.run(&["convert", "--to", "snapshot", "--vmcore", &core, "-o", &snapshot]);
         assert_eq!(out.status, 2, "{name}");
         assert!(out.err.contains(why), "{name}: {}", out.err);
         assert!(!rig.path(&snapshot).exists(), "{name}");
@@ -803,7 +805,7 @@ fn what_is_no_dump_is_refused_with_a_reason() {
     }
     let out = rig.run(&["--vmcore", "."]);
     assert_eq!(out.status, 2);
-    let out = rig.run(&["extract", "--vmcore", "/nonexistent", "-o", "x"]);
+    let out = rig.run(&["convert", "--to", "snapshot", "--vmcore", "/nonexistent", "-o", "x"]);
     assert!(out.err.contains("/nonexistent") && out.status == 2);
 }
 

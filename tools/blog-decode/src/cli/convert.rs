@@ -11,6 +11,7 @@ use std::{
 
 use super::{
     args::{Convert, Form},
+    extract::extract,
     input::Input,
     new,
     poll::Signals,
@@ -36,6 +37,9 @@ use crate::{
 
 /// Converts.
 pub fn convert(args: &Convert) -> Result<Status, Failure> {
+    if matches!(args.to, Form::Snapshot) {
+        return extract(args);
+    }
     let pairs = args.spans.pairs();
     if pairs.is_empty() && !args.spans.keys.key.is_empty() {
         return Err("--key: of which spans? Give --span START END, too".into());
@@ -76,6 +80,8 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
         Form::Otlp => {
             new::file(&args.output, |out| told(otlp(input, &mut each, out)).map(|n| odd = n))
         }
+        // Made above: it takes no records.
+        Form::Snapshot => Ok(()),
     };
     match made {
         Ok(()) => {}

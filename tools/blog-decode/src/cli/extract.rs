@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `extract`: a crash dump becomes a snapshot. `--vmcore` of other commands: in memory.
+//! A crash dump becomes a snapshot: a file for `convert --to snapshot`, in memory for others.
 
 use std::{
     io::{self, Write},
@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    args::Extract,
+    args::Convert,
     new,
     progress::{Progress, Unit},
     report::{complain, Failure, Status},
@@ -16,16 +16,24 @@ use super::{
 use crate::{
     blogfmt::source::Source,
     error::Error,
+    kind::is_dump,
     snapshot::Snapshot,
     vmcore::{self, Extracted},
 };
 
-/// Makes a snapshot file.
-pub fn extract(args: &Extract) -> Result<Status, Failure> {
+/// Makes a snapshot file of a dump.
+pub fn extract(args: &Convert) -> Result<Status, Failure> {
     let name = args.output.to_string_lossy();
-    let [dump] = &vmcore::dumps(&args.vmcore)[..] else {
-        return Err("--vmcore: several files, which aren't parts of one dump".into());
+    let (dumps, others) = with_dumps(&args.input.snapshots, &args.input.vmcore);
+    let is_plain = others.is_empty() && args.input.host.is_empty() && args.logs.is_empty();
+    let dumps = vmcore::dumps(&dumps);
+    let [dump] = &dumps[..] else {
+        return Err("--to snapshot: give one crash dump, or all parts of one".into());
     };
+    let has_filters = args.filters.choose() || !args.filters.components().is_empty();
+    if !is_plain || has_filters || !args.spans.span.is_empty() {
+        return Err("--to snapshot takes all of one crash dump, and nothing else".into());
+    }
     let (extracted, is_whole) = new::file(&args.output, |out| read(dump, out))?;
     let Extracted { components, rings, pages, records, tasks, .. } = extracted;
     let said = format!(
@@ -38,6 +46,13 @@ pub fn extract(args: &Extract) -> Result<Status, Failure> {
         let _ = writeln!(io::stdout(), "{}: {said}", name.escape_default());
     }
     Ok(if is_whole { Status::Whole } else { Status::Partial })
+}
+
+/// The crash dumps among files, with others that are named as such; and the rest of the files.
+pub fn with_dumps(files: &[PathBuf], vmcore: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut dumps, rest): (Vec<_>, _) = files.iter().cloned().partition(|path| is_dump(path));
+    dumps.extend_from_slice(vmcore);
+    (dumps, rest)
 }
 
 /// Makes a snapshot of each dump, and says whether it is whole.

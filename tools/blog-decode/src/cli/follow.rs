@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `follow`: records to standard output as they come.
+//! `show --follow`: records to standard output as they come.
 
 use std::{
     io,
@@ -11,7 +11,7 @@ use std::{
 use rustix::time::{clock_gettime, ClockId};
 
 use super::{
-    args::{Follow, TablePaths},
+    args::{Show, TablePaths},
     input::tell_undecoded,
     poll::{streams, wait, Came, Input, Signals},
     print::{Ends, Out},
@@ -37,16 +37,16 @@ const LATE: Duration = Duration::from_secs(1);
 const LATE_EVERY: Duration = Duration::from_secs(10);
 
 /// Prints records as they come.
-pub fn follow(args: &Follow) -> Result<Status, Failure> {
+pub fn follow(args: &Show) -> Result<Status, Failure> {
     args.around.check(&args.filters)?;
     if args.filters.boot().is_some() {
         return Err("--boot: what is followed is of this boot".into());
     }
     let mut filter = args.filters.build()?;
     filter.with_context = args.around.numbers() != (0, 0);
-    args.tables.check()?;
-    let paths = match args.streams.as_slice() {
-        [] => streams(&args.blog, &filter.components)?,
+    args.input.tables.check()?;
+    let paths = match args.input.snapshots.as_slice() {
+        [] => streams(&args.input.blog, &filter.components)?,
         paths => paths.to_vec(),
     };
     let signals = Signals::new()?.with_output();
@@ -80,7 +80,7 @@ pub fn follow(args: &Follow) -> Result<Status, Failure> {
     }
     filter.is_possible(&source.live.boots)?;
     // They line up as they come to be known.
-    let host = (args.streams.len() > 1).then_some(0);
+    let host = (args.input.snapshots.len() > 1).then_some(0);
     let mut out = Out::new(
         &args.output,
         &filter,
@@ -90,7 +90,7 @@ pub fn follow(args: &Follow) -> Result<Status, Failure> {
     );
     let mut run = Run {
         sieve: Sieve::new(&filter),
-        sites: Sites::new(source.inputs.len(), &args.tables),
+        sites: Sites::new(source.inputs.len(), &args.input.tables),
         records: 0,
         lost: Missing::default(),
         start: Now::now(),

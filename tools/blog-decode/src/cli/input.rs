@@ -86,7 +86,8 @@ impl Input {
         let (mut files, mut status) = (Vec::new(), Status::Whole);
         let named = args.host.iter().map(|(host, path)| (path, Some(host)));
         let given = |path: &PathBuf| args.host.iter().any(|(_, named)| named == path);
-        let others = args.snapshots.iter().filter(|path| !given(path));
+        let (dumps, others) = extract::with_dumps(&args.snapshots, &args.vmcore);
+        let others = others.iter().filter(|path| !given(path));
         let mut tables = args.tables.clone();
         let live = args.blog.join("snapshot");
         if args.is_live() {
@@ -152,7 +153,7 @@ impl Input {
             complain(&format!("{}: has no recordings", dir.display()));
             status = Status::Partial;
         }
-        for made in extract::snapshots(&args.vmcore) {
+        for made in extract::snapshots(&dumps) {
             match made {
                 Ok((file, is_whole)) => {
                     files.push(file);

@@ -11,14 +11,13 @@
 //! here.rs    why a file of this system's BLog can't be read
 //! input.rs   opens snapshots and side tables, and reports what is wrong with them
 //! session.rs what all commands over records do: open, settle, run, report what is missing
-//! console.rs console: last words in kernel logs
-//! extract.rs extract, and --vmcore of others: snapshots out of crash dumps
+//! extract.rs snapshots out of crash dumps
 //! new.rs     output files and directories, which appear when they are complete
 //! progress.rs progress, on a terminal
 //! pager.rs   a pager on the terminal
 //! print.rs   entries to standard output, in all forms
-//! show.rs    show, diff: records to standard output
-//! follow.rs  follow: records as they come
+//! show.rs    show: records to standard output
+//! follow.rs  show --follow: records as they come
 //! control.rs control: switches components and call sites
 //! probe.rs   probe: records of functions and tracepoints
 //! record.rs  record: streams or snapshots into a directory
@@ -34,7 +33,6 @@
 
 pub mod args;
 pub mod check;
-pub mod console;
 pub mod control;
 pub mod convert;
 pub mod count;
@@ -90,6 +88,9 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
     if cli.utc {
         std::env::set_var("TZ", "UTC");
     }
+    if cli.version {
+        return print_all(|out| versions(cli.verbose, out)).unwrap_or_else(Failure::tell);
+    }
     let command = match cli.command {
         Some(command) => command,
         None => {
@@ -100,46 +101,46 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
             Command::Show(Box::new(cli.show))
         }
     };
-    let mut command = match command {
-        Command::Show(show) if show.follow => Command::Follow(Box::new((*show).into())),
-        command => command,
-    };
+    let mut command = command;
     let pager = match &mut command {
-        Command::Show(args) => Pager::start(args),
+        Command::Show(args) if !args.follow => Pager::start(args),
         _ => None,
     };
     let result = match &command {
+        Command::Show(args) if args.follow => follow::follow(args),
         Command::Show(args) => show::show(args),
-        Command::Follow(args) => follow::follow(args),
         Command::Record(args) => record::record(args),
         Command::Control(args) => control::control(args),
         Command::Probe(args) => probe::probe(args),
-        Command::Diff(args) => show::diff(args),
         Command::Stats(args) => stats::stats(args),
         Command::Sites(args) => sites::sites(args),
         Command::Convert(args) => convert::convert(args),
         Command::Tasks(args) => tasks::tasks(args),
         Command::Spans(args) => spans::spans(args),
         Command::Check(args) => check::check(args),
-        Command::Console(args) => console::console(args),
-        Command::Extract(args) => extract::extract(args),
         Command::Completions { shell } => print_all(|out| {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);
             Ok(())
         }),
         Command::Man => print_all(man),
-        Command::Versions => print_all(|out| {
-            let (first, last) = (VERSIONS.start(), VERSIONS.end());
-            writeln!(out, "snapshot and stream files: {first} to {last}")?;
-            writeln!(out, "records and pages: {}", Version::READS)?;
-            writeln!(out, "side tables: {}", format::VERSION)?;
-            let [first, last] = vmcore::READS;
-            writeln!(out, "crash dumps: {first} and {last}")
-        }),
     };
     let status = result.unwrap_or_else(Failure::tell);
     drop(pager);
     status
+}
+
+/// The program's version; and `verbose`, those of the files that it reads.
+fn versions(verbose: bool, out: &mut Vec<u8>) -> io::Result<()> {
+    writeln!(out, "blog-decode {}", env!("CARGO_PKG_VERSION"))?;
+    if verbose {
+        let (first, last) = (VERSIONS.start(), VERSIONS.end());
+        writeln!(out, "snapshot and stream files: {first} to {last}")?;
+        writeln!(out, "records and pages: {}", Version::READS)?;
+        writeln!(out, "side tables: {}", format::VERSION)?;
+        let [first, last] = vmcore::READS;
+        writeln!(out, "crash dumps: {first} and {last}")?;
+    }
+    Ok(())
 }
 
 /// The man page: that of the program, then those of its commands.
@@ -148,7 +149,8 @@ fn man(out: &mut Vec<u8>) -> io::Result<()> {
     command.build();
     let page = clap_mangen::Man::new(command.clone());
     page.render(out)?;
-    for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
+    let is_shown = |c: &&clap::Command| c.get_name() != "help" && !c.is_hide_set();
+    for sub in command.get_subcommands().filter(is_shown) {
         let page = clap_mangen::Man::new(sub.clone());
         let name = sub.get_name().to_uppercase();
         writeln!(out, ".SH \"COMMAND {name}\"")?;

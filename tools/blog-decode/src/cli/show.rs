@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `show` and `diff`: records to standard output.
+//! `show`: records to standard output.
 
 use std::{
     io::{self, Write},
-    path::PathBuf,
+    path::Path,
 };
 
 use super::{
-    args::{self, Diff, Output, Show},
+    args::{self, Output, Show},
     input::Input,
     print::{Ends, Out},
     report::{complain, Failure, Status},
     session::Session,
 };
-use crate::{accounts::Accounts, boot, foreign::Log, merge, vmcore};
+use crate::{accounts::Accounts, boot, foreign::Log, merge};
 
 /// Prints records.
 pub fn show(args: &Show) -> Result<Status, Failure> {
     args.around.check(&args.filters)?;
     let has_logs = !args.logs.is_empty();
-    let mut session = Session::open(&args.input, &args.filters, has_logs, args.jobs)?;
+    let mut session = match &args.newer_than {
+        Some(old) => newer(args, old)?,
+        None => Session::open(&args.input, &args.filters, has_logs, args.jobs)?,
+    };
     let context = args.around.numbers();
     session.filter.with_context = context != (0, 0);
     let logs = session.input.logs(&args.logs)?;
@@ -34,36 +37,18 @@ pub fn show(args: &Show) -> Result<Status, Failure> {
     print(session, logs, &how)
 }
 
-/// Prints what is new.
-pub fn diff(args: &Diff) -> Result<Status, Failure> {
+/// What is newer than `old`.
+fn newer(args: &Show, old: &Path) -> Result<Session, Failure> {
     let filter = args.filters.build()?;
-    let named = args.old.iter().chain(&args.new);
-    let named = named.map(|path| (vec![path.clone()], false));
-    // A dump comes after a snapshot: a crashed machine takes no more of them.
-    let dumps = vmcore::dumps(&args.vmcore).into_iter();
-    let all: Vec<_> = named.chain(dumps.map(|dump| (dump, true))).collect();
-    if all.len() != 2 {
-        return Err("two are compared: OLD and NEW, OLD and --vmcore, or two of --vmcore".into());
-    }
-    let (mut files, mut old, mut tables, mut status) =
-        (Vec::new(), 0, args.tables.clone(), Status::Whole);
-    for (paths, is_dump) in all {
-        let paths = |is_wanted: bool| match is_wanted {
-            true => paths.clone(),
-            false => Vec::new(),
-        };
-        let (more, with_beside, so_far) = Input::read(&args::Input {
-            snapshots: paths(!is_dump),
-            vmcore: paths(is_dump),
-            tables,
-            host: Vec::new(),
-            blog: PathBuf::new(),
-        })?;
-        old = files.len();
-        files.extend(more);
-        (tables, status) = (with_beside, status.max(so_far));
-    }
-    let input = Input::new(files, &tables, status);
+    let (mut files, tables, so_far) = Input::read(&args::Input {
+        snapshots: vec![old.to_owned()],
+        vmcore: Vec::new(),
+        ..args.input.clone()
+    })?;
+    let old = files.len();
+    let (more, tables, status) = Input::read(&args::Input { tables, ..args.input.clone() })?;
+    files.extend(more);
+    let input = Input::new(files, &tables, status.max(so_far));
     let mut session = Session::new(input, filter, &args.filters, false)?;
     let input = &session.input;
     if input.boots.iter().any(|b| b.is_one_of_several || b.id.is_none()) {
@@ -71,14 +56,7 @@ pub fn diff(args: &Diff) -> Result<Status, Failure> {
     }
     let wanted = |name: &str| session.filter.wants_component(name);
     session.streams = merge::newer(&input.files, old, wanted)?;
-    print_all(session, &args.output)
-}
-
-/// Prints all records.
-pub fn print_all(session: Session, output: &Output) -> Result<Status, Failure> {
-    let how =
-        How { output, context: (0, 0), with_stats: false, ends: Ends::default(), count: false };
-    print(session, Vec::new(), &how)
+    Ok(session)
 }
 
 /// How records are printed.

@@ -27,7 +27,8 @@ pub fn sites(args: &Sites) -> Result<Status, Failure> {
     args.tables.check()?;
     let filter = Filter { level: args.level, sites: args.site.clone(), ..Filter::default() };
     let (mut snapshots, mut images, mut status) = (Vec::new(), Vec::new(), Status::Whole);
-    for path in &args.files {
+    let (dumps, files) = extract::with_dumps(&args.files, &args.vmcore);
+    for path in &files {
         match open(path, snapshots.len()) {
             Ok(Opened::Snapshots(files)) => snapshots.extend(files),
             Ok(Opened::Image(image)) => images.push(image),
@@ -37,7 +38,7 @@ pub fn sites(args: &Sites) -> Result<Status, Failure> {
             }
         }
     }
-    for made in extract::snapshots(&args.vmcore) {
+    for made in extract::snapshots(&dumps) {
         match made {
             Ok((file, is_whole)) => {
                 snapshots.push(file);

@@ -90,6 +90,8 @@ pub struct Damage {
     pub survived: bool,
     /// It was packed, and can't be unpacked as a whole: why.
     pub packed: Option<String>,
+    /// Last words, of which some are damaged or missing: which.
+    pub words: Vec<String>,
 }
 
 impl Damage {

@@ -10,10 +10,10 @@ use super::place;
 use crate::clock::LogClock;
 
 /// Files to read.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Input {
-    /// Snapshot files, or directories with these, which are merged; - is standard input. The
-    /// default is this system's log
+    /// Snapshots, streams, crash dumps, logs with a kernel's last words, or directories with these,
+    /// which are merged; - is standard input. The default is this system's log
     #[arg(value_name = "SNAPSHOT")]
     pub snapshots: Vec<PathBuf>,
 

@@ -6,47 +6,8 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand};
 
-use super::{filters::parse_level, place, Around, Filters, Output, TablePaths};
+use super::{filters::parse_level, place, TablePaths};
 use crate::cli::time::parse_span;
-
-/// Options of `follow`.
-#[derive(Args, Debug)]
-pub struct Follow {
-    /// Stream files, or pipes with their content; - is standard input. The default is this
-    /// system's streams
-    #[arg(value_name = "STREAM")]
-    pub streams: Vec<PathBuf>,
-
-    /// Directory of this system's BLog files, if not /sys/kernel/tracing/blog or
-    /// /sys/kernel/debug/blog
-    #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
-    pub blog: PathBuf,
-
-    /// Only records that are logged from now on
-    #[arg(long, conflicts_with = "since")]
-    pub new: bool,
-
-    /// Of the records in the rings at the start, show only the last N lines
-    #[arg(
-        short = 'n',
-        long,
-        value_name = "N",
-        conflicts_with_all = ["after", "before", "around", "new"]
-    )]
-    pub last: Option<usize>,
-
-    #[command(flatten)]
-    pub tables: TablePaths,
-
-    #[command(flatten)]
-    pub filters: Filters,
-
-    #[command(flatten)]
-    pub around: Around,
-
-    #[command(flatten)]
-    pub output: Output,
-}
 
 /// Options of `record`.
 #[derive(Args, Debug)]

@@ -29,9 +29,9 @@ pub use self::{
     answers::{PairArgs, SpanArgs, Spans, Stats},
     filters::{Around, Filters},
     input::{Input, Logs, TablePaths},
-    live::{Control, Follow, Place, Probe, ProbeWhat, Record},
+    live::{Control, Place, Probe, ProbeWhat, Record},
     output::{Color, Form, Jobs, Look, Output, TimeArg},
-    saved::{Check, Console, Convert, Diff, Extract, Show, Sites, Tasks},
+    saved::{Check, Convert, Show, Sites, Tasks},
 };
 
 /// Where the kernel may have the files of BLog.
@@ -102,6 +102,7 @@ Exit status:
 #[command(
     name = "blog-decode",
     version,
+    disable_version_flag = true,
     about,
     after_help = AFTER_HELP,
     args_conflicts_with_subcommands = true,
@@ -114,6 +115,13 @@ pub struct Cli {
     /// Options of `show`.
     #[command(flatten)]
     pub show: Show,
+    /// Print the version
+    #[arg(short = 'V', long)]
+    pub version: bool,
+    /// With --version: also the versions of snapshots, records, side tables and crash dumps that
+    /// this program reads
+    #[arg(long, requires = "version")]
+    pub verbose: bool,
     /// Read and show dates in UTC, not in the local time zone
     #[arg(long, global = true, help_heading = "Output")]
     pub utc: bool,
@@ -124,8 +132,6 @@ pub struct Cli {
 pub enum Command {
     /// Print records in the order of time; the default without a command
     Show(Box<Show>),
-    /// Print records of a live system as they come, until it is interrupted
-    Follow(Box<Follow>),
     /// Write this system's log to a directory that any machine can decode
     Record(Record),
     /// Switch components and call sites of this system, or show their settings
@@ -137,8 +143,6 @@ pub enum Command {
     Stats(Box<Stats>),
     /// List call sites, and how many records each has
     Sites(Sites),
-    /// Print the records of a snapshot that came after those of an earlier one
-    Diff(Box<Diff>),
     /// Write records in the format of another program
     Convert(Box<Convert>),
     /// Print what each task did last, likely stuck tasks first
@@ -147,31 +151,35 @@ pub enum Command {
     Spans(Box<Spans>),
     /// Check that files add up: each record that was taken is there, or counted as gone
     Check(Check),
-    /// Print the records that the kernel printed to its log at a panic, an oops or a hang
-    Console(Box<Console>),
-    /// Extract BLog's records from a crash dump, as a snapshot
-    Extract(Extract),
     /// Print a shell's completions
+    #[command(hide = true)]
     Completions {
         /// The shell
         #[arg(value_name = "SHELL")]
         shell: clap_complete::Shell,
     },
     /// Print the man page
+    #[command(hide = true)]
     Man,
-    /// Print the versions of snapshots, records, side tables and crash dumps that this program reads
-    Versions,
 }
 
 /// Commands of the version before, and the words in their place.
-const OLD: [(&str, &[&str]); 1] = [("gaps", &["spans", "*", "*"])];
+const OLD: [(&str, &[&str]); 6] = [
+    ("console", &["show"]),
+    ("diff", &["show", "--newer-than"]),
+    ("extract", &["convert", "--to", "snapshot"]),
+    ("follow", &["show", "--follow"]),
+    ("gaps", &["spans", "*", "*"]),
+    ("versions", &["--version", "--verbose"]),
+];
 
 /// The words in place of a command of the version before.
 fn old(name: &str) -> Option<&'static [&'static str]> {
     OLD.iter().find(|(command, _)| *command == name).map(|(_, words)| *words)
 }
 
-/// Puts others in place of a command of the version before, and says which.
+/// Puts others in place of a command of the version before, and says which. The last one may take
+/// the first word that is no option as its value.
 pub fn replaced(mut args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
     let name = args.get(1).and_then(|name| name.to_str()).unwrap_or_default();
     let Some(words) = old(name) else {
@@ -180,7 +188,15 @@ pub fn replaced(mut args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
     let quoted = words.iter().map(|w| if *w == "*" { "'*'" } else { w });
     let quoted: Vec<_> = quoted.collect();
     let hint = format!("{name} will go: use {}", quoted.join(" "));
-    args.splice(1..2, words.iter().map(OsString::from));
+    let mut cli = Cli::command();
+    cli.build();
+    let is_option = words.last().is_some_and(|word| word.starts_with("--"));
+    let options = cli.find_subcommand(words[0]).filter(|_| is_option && words.len() > 1);
+    let skipped = options.map_or(0, |command| options_of(command, &args[2..]));
+    if let Some((last, first)) = words.split_last() {
+        args.insert(2 + skipped, last.into());
+        args.splice(1..2, first.iter().map(OsString::from));
+    }
     (args, Some(hint))
 }
 
@@ -194,7 +210,7 @@ pub fn command_first(args: Vec<OsString>) -> Vec<OsString> {
         let name = args[at].to_str();
         let name = name.map(|name| old(name).map_or(name, |words| words[0]));
         let command = name.and_then(|name| cli.find_subcommand(name));
-        if command.is_some_and(|command| are_options(command, &args[1..at])) {
+        if command.is_some_and(|command| options_of(command, &args[1..at]) == at - 1) {
             args[1..=at].rotate_right(1);
             break;
         }
@@ -223,13 +239,13 @@ fn with_boot(args: Vec<OsString>) -> Vec<OsString> {
     all
 }
 
-/// Whether these are options of a command, with their values, and nothing else.
-fn are_options(command: &clap::Command, words: &[OsString]) -> bool {
+/// How many of these words are options of a command, with their values, before any other word.
+fn options_of(command: &clap::Command, words: &[OsString]) -> usize {
     let find = |matches: &dyn Fn(&Arg) -> bool| command.get_arguments().find(|a| matches(a));
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
         let Some(option) = word.to_str().and_then(|w| w.strip_prefix('-')) else {
-            return false;
+            return at;
         };
         let wants_value = if let Some(long) = option.strip_prefix('-') {
             let (name, value) = match long.split_once('=') {
@@ -238,7 +254,7 @@ fn are_options(command: &clap::Command, words: &[OsString]) -> bool {
             };
             match find(&|a| a.get_long() == Some(name)) {
                 Some(arg) => arg.get_action().takes_values() && value.is_none(),
-                None => return false,
+                None => return at,
             }
         } else {
             // Several in one word; the rest after one that takes a value is its value.
@@ -252,15 +268,17 @@ fn are_options(command: &clap::Command, words: &[OsString]) -> bool {
                         break letters.as_str().is_empty();
                     }
                     Some(_) => {}
-                    None => return false,
+                    None => return at,
                 }
             }
         };
-        if option.is_empty() || wants_value && words.next().is_none() {
-            return false;
+        let end = at + 1 + usize::from(wants_value);
+        if option.is_empty() || end > words.len() {
+            return at;
         }
+        at = end;
     }
-    true
+    at
 }
 
 /// What to say of a file that isn't there, if its name is that of a command, or nearly.
@@ -306,12 +324,35 @@ mod tests {
             ("x tasks", "x tasks"),
             ("x -b -1 snap", "x --boot=-1 snap"),
             ("x -b snap", "x -b snap"),
-            ("x -b 0 tasks snap", "x tasks --boot=0 snap"),
+            ("x -b 0 spans snap", "x spans --boot=0 snap"),
             ("x -n 3 gaps snap", "x gaps -n 3 snap"),
             ("x", "x"),
         ] {
             assert_eq!(first(given), expected);
         }
+    }
+
+    #[test]
+    fn words_of_the_version_before_have_others_in_their_place() {
+        let replaced = |line: &str| {
+            let (args, hint) = replaced(line.split(' ').map(OsString::from).collect());
+            let args: Vec<_> = args.into_iter().map(|a| a.into_string().unwrap()).collect();
+            (args.join(" "), hint.is_some())
+        };
+        for (given, expected) in [
+            ("x diff a b", "x show --newer-than a b"),
+            ("x diff -c disk --json a b", "x show -c disk --json --newer-than a b"),
+            ("x diff a b -l", "x show --newer-than a b -l"),
+            ("x follow -n 3 -", "x show -n 3 --follow -"),
+            ("x follow", "x show --follow"),
+            ("x console log", "x show log"),
+            ("x extract -o out --vmcore dump", "x convert --to snapshot -o out --vmcore dump"),
+            ("x gaps -n 3 snap", "x spans * * -n 3 snap"),
+            ("x versions", "x --version --verbose"),
+        ] {
+            assert_eq!(replaced(given), (expected.to_owned(), true));
+        }
+        assert_eq!(replaced("x show diff"), ("x show diff".to_owned(), false));
     }
 
     #[test]

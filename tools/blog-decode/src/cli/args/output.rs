@@ -148,6 +148,8 @@ pub enum Form {
     Parquet,
     /// A file of logs in OTLP's JSON, as OpenTelemetry's collectors read it
     Otlp,
+    /// A snapshot with all that a crash dump has
+    Snapshot,
 }
 
 /// The number of threads.

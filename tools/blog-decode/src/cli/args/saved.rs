@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::{
     filters::{parse_level, parse_pid},
-    place, Around, Filters, Follow, Form, Input, Jobs, Logs, Look, Output, SpanArgs, TablePaths,
+    place, Around, Filters, Form, Input, Jobs, Logs, Look, Output, SpanArgs, TablePaths,
 };
 use crate::filter::{parse_regex, SitePattern};
 
@@ -42,15 +42,25 @@ pub struct Show {
     #[arg(long, conflicts_with_all = ["json", "csv", "format", "last", "reverse"])]
     pub count: bool,
 
-    /// Go on with new records, as the command follow does
+    /// Go on with records as they come, until it is interrupted: of this system, or of stream files
+    /// and pipes with their content
     #[arg(
         short,
         long,
         conflicts_with_all = [
-            "vmcore", "host", "dmesg", "ftrace", "stats", "reverse", "count"
+            "vmcore", "host", "dmesg", "ftrace", "stats", "reverse", "count", "newer_than"
         ]
     )]
     pub follow: bool,
+
+    /// With --follow: only records that are logged from now on
+    #[arg(long, requires = "follow", conflicts_with_all = ["since", "last"])]
+    pub new: bool,
+
+    /// Only records and losses that came after those of this snapshot, stream, directory or dump, of
+    /// the same boot
+    #[arg(long, value_name = "OLD", conflicts_with_all = ["host", "dmesg", "ftrace", "stats"])]
+    pub newer_than: Option<PathBuf>,
 
     /// Don't start a pager: on a terminal, $PAGER or less shows the records
     #[arg(long)]
@@ -64,25 +74,10 @@ pub struct Show {
     pub jobs: Jobs,
 }
 
-impl From<Show> for Follow {
-    fn from(show: Show) -> Self {
-        Self {
-            streams: show.input.snapshots,
-            blog: show.input.blog,
-            new: false,
-            last: show.last,
-            tables: show.input.tables,
-            filters: show.filters,
-            around: show.around,
-            output: show.output,
-        }
-    }
-}
-
 /// Options of `sites`.
 #[derive(Args, Debug)]
 pub struct Sites {
-    /// Snapshots, side tables or ELF images; sites of a snapshot are listed with their records
+    /// Snapshots, crash dumps, side tables or ELF images; sites of a snapshot are listed with their records
     #[arg(required_unless_present = "vmcore", value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -112,64 +107,6 @@ pub struct Sites {
     /// Print JSON, one object a line
     #[arg(short, long)]
     pub json: bool,
-}
-
-/// Options of `console`.
-#[derive(Args, Debug)]
-#[command(after_help = CONSOLE_HELP)]
-pub struct Console {
-    /// Texts: a console, the output of dmesg or journalctl, files of pstore, what a reader of QR codes
-    /// makes of the screen after a panic; - is standard input
-    #[arg(value_name = "FILE", required = true)]
-    pub files: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub tables: TablePaths,
-
-    #[command(flatten)]
-    pub filters: Filters,
-
-    #[command(flatten)]
-    pub output: Output,
-}
-
-const CONSOLE_HELP: &str = "\
-The lines are found in any text: other lines between them, timestamps, colours and broken
-lines do no harm. Missing lines are reported.
-
-Examples:
-  blog-decode console /var/lib/systemd/pstore/*/dmesg.txt
-  journalctl -k -b -1 | blog-decode console -
-  zbarimg --raw -q photo.png | blog-decode console -
-
-Exit status:
-  0  all lines of all events are there, and were decoded
-  1  a partial result, or no record matches; standard error has more
-  2  there are no such lines, or wrong usage";
-
-/// Options of `diff`.
-#[derive(Args, Debug)]
-pub struct Diff {
-    /// The earlier snapshot
-    #[arg(value_name = "OLD", required_unless_present = "vmcore")]
-    pub old: Option<PathBuf>,
-
-    /// The later snapshot
-    #[arg(value_name = "NEW", required_unless_present = "vmcore")]
-    pub new: Option<PathBuf>,
-
-    /// Crash dump instead of NEW; given twice, dumps instead of OLD and NEW
-    #[arg(long, value_name = "FILE")]
-    pub vmcore: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub tables: TablePaths,
-
-    #[command(flatten)]
-    pub filters: Filters,
-
-    #[command(flatten)]
-    pub output: Output,
 }
 
 /// Options of `convert`.
@@ -207,6 +144,7 @@ Examples:
   blog-decode convert --to html -o r.html --span 'queue *' 'complete *' -k arg.tag snapshot
   blog-decode convert --to perfetto -o trace.perfetto --vmcore /var/crash/dump
   blog-decode convert --to ctf -o trace snapshot && babeltrace2 trace
+  blog-decode convert --to snapshot -o snapshot /var/crash/dump.202611211013
 
 Exit status:
   0  everything was converted
@@ -321,30 +259,3 @@ Exit status:
   0  all files add up
   1  a file contradicts itself, is damaged, or can't be read
   2  no file can be read, or wrong usage";
-
-/// Options of `extract`.
-#[derive(Args, Debug)]
-#[command(after_help = EXTRACT_HELP)]
-pub struct Extract {
-    /// The crash dump: ELF, or as makedumpfile or QEMU write it (repeatable: parts of one dump)
-    #[arg(long, value_name = "FILE", required = true)]
-    pub vmcore: Vec<PathBuf>,
-
-    /// The snapshot to write; it must not exist yet
-    #[arg(short, long, value_name = "PATH")]
-    pub output: PathBuf,
-}
-
-const EXTRACT_HELP: &str = "\
-The dump must contain VMCOREINFO: kdump writes it, QEMU does if the guest has -device
-vmcoreinfo. extract needs neither vmlinux nor DWARF. Standard error names what is damaged or
-missing in the dump; everything else is in the snapshot.
-
-Examples:
-  blog-decode extract --vmcore /var/crash/dump.202611211013 -o snapshot
-  blog-decode tasks --blocked snapshot
-
-Exit status:
-  0  everything that BLog held is in the snapshot
-  1  a partial result: parts are damaged, or missing in the dump
-  2  no snapshot was written";
