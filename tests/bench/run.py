@@ -62,7 +62,7 @@ SETUPS = {
     "instructions": COUNTED | {"mem": "512", "build": ""},
     "arm64": COUNTED | {"flavour": "arm64", "mem": "512", "args": ""},
     # Without hooks
-    "stock": COUNTED | {"flavour": "stock"},
+    "stock": COUNTED | {"flavour": "stock", "build": ""},
 }  # fmt: skip
 ALL = ("native", "counted", "reading")
 
@@ -169,7 +169,7 @@ def by_others() -> int:
 
 def kernel_of(param: dict[str, str]) -> vm.Kernel:
     if build := param.get("build"):
-        return vm.Kernel("x86", Path(build).absolute())
+        return vm.Kernel(param["flavour"], Path(build).absolute())
     return vm.kernel(param["flavour"])
 
 

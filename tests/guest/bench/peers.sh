@@ -46,7 +46,8 @@ if [ "$icount" = yes ]; then
 	# Single records, for which the clock of a machine is too coarse
 	run "each 4000"
 	run "new 20"
-	bytes_of_blog
+	# The component of Rust's calls
+	[ ! -d $BLOG/bench ] || bytes_of_blog
 	if [ $tracing = yes ]; then bytes_of_ftrace; fi
 	say "bytes are measured"
 fi

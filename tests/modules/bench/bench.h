@@ -18,12 +18,12 @@ struct bench_case {
 	void (*run)(u32 n);
 };
 
-/* In blog.rs */
+/* In blog.rs, or norust.c */
 extern const struct bench_case bench_blog_cases[];
 void bench_blog_each(u32 *ticks, u32 n);
 void bench_blog_once(u32 i);
 
-/* In none.rs */
+/* In none.rs, or norust.c */
 extern const struct bench_case bench_none_cases[];
 
 /* In loops.c, calls.c, printk.c and events.c */

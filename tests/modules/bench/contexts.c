@@ -180,7 +180,12 @@ u64 bench_turns(struct taker *takers, void (*run)(u32 n), u32 n)
 void bench_contexts_init(void)
 {
 	init_completion(&batch.done);
+#ifdef BENCH_NO_HRTIMER_SETUP
+	hrtimer_init(&hardirq, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	hardirq.function = in_hardirq_now;
+#else
 	hrtimer_setup(&hardirq, in_hardirq_now, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+#endif
 }
 
 void bench_contexts_exit(void)
