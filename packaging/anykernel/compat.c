@@ -42,7 +42,10 @@ static_assert(O_NONBLOCK == 04000);
 static_assert(PAGE_SIZE == 4096, "BLog needs a kernel with pages of 4 KiB");
 static_assert(sizeof(struct static_key_false) == 16);
 static_assert(sizeof(struct mutex) <= 128 && __alignof__(struct mutex) <= 8);
-static_assert(ERESTARTSYS == 512 && EOPNOTSUPP == 95 && EOVERFLOW == 75 && ENODATA == 61);
+static_assert(EPERM == 1 && ENOENT == 2 && EINTR == 4 && EIO == 5 && E2BIG == 7 && EBADF == 9 &&
+	      EAGAIN == 11 && ENOMEM == 12 && EFAULT == 14 && EBUSY == 16 && EEXIST == 17 &&
+	      ENODEV == 19 && EINVAL == 22 && ENOSPC == 28 && ERANGE == 34 && ENODATA == 61 &&
+	      EOVERFLOW == 75 && EOPNOTSUPP == 95 && ERESTARTSYS == 512);
 
 /* BLog says itself what it has no memory for. */
 void *blog_k_alloc(size_t size)

@@ -8,9 +8,9 @@
 #include "offsets.h"
 
 #ifdef BLOG_HAS_PCPU_HOT
-#define BLOG_CURRENT	   pcpu_hot + BLOG_HOT_CURRENT
-#define BLOG_PREEMPT_COUNT pcpu_hot + BLOG_HOT_PREEMPT_COUNT
-#define BLOG_CPU	   pcpu_hot + BLOG_HOT_CPU
+#define BLOG_CURRENT	   (pcpu_hot + BLOG_HOT_CURRENT)
+#define BLOG_PREEMPT_COUNT (pcpu_hot + BLOG_HOT_PREEMPT_COUNT)
+#define BLOG_CPU	   (pcpu_hot + BLOG_HOT_CPU)
 #else
 #ifdef BLOG_HAS_CONST_CURRENT
 #define BLOG_CURRENT const_current_task

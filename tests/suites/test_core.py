@@ -18,6 +18,7 @@ import pytest
 from conftest import TOP
 
 SECONDS = 60
+ANY = TOP / "packaging/anykernel"
 
 
 def linux() -> Path:
@@ -167,6 +168,25 @@ def test_new_symbol_is_found(core: Core, tmp_path: Path) -> None:
 def test_nothing_else_fails(core: Core, tmp_path: Path) -> None:
     """What the faults are planted in has none."""
     assert core.run(tmp_path / "none", FAULT="").read_bytes().strip() == core.text.strip()
+
+
+def test_every_number_is_compared() -> None:
+    """compat.c compares each number that the stand-in has with the kernel's headers."""
+    source = "\n".join(file.read_text() for file in (ANY / "kernel").glob("*.rs"))
+    numbers = re.findall(r"pub const (\w+): u(?:32|size) = (\w+);", source)
+    numbers += re.findall(r"^ +(E\w+) (\d+);", source, re.MULTILINE)
+    compared = " ".join(
+        re.findall(r"static_assert\((.*?)\);", (ANY / "compat.c").read_text(), re.S)
+    )
+    found = {
+        (name, int(value, 0)) for name, value in re.findall(r"(\w+) == (\w+)", octal(compared))
+    }
+    assert len(numbers) > 20 and found >= {(name, int(value, 0)) for name, value in numbers}
+
+
+def octal(text: str) -> str:
+    """C's octal numbers as Python's."""
+    return re.sub(r"\b0(?=[0-7]+\b)", "0o", text)
 
 
 def test_unknown_arguments() -> None:
