@@ -24,8 +24,7 @@ mod suite {
         time::{
             delay::fsleep,
             Delta, //
-        },
-        types::ScopeGuard, //
+        }, //
     };
 
     const SMALL: Config = Config::new().size_kb(64).ring_kb(16);
@@ -36,15 +35,24 @@ mod suite {
 
     /// Whether there is a clock that can break. If so, it is as good as new when that goes.
     fn breakable() -> Option<impl Drop> {
-        (name() == "counter").then(|| ScopeGuard::new(init))
+        struct Anew;
+
+        impl Drop for Anew {
+            fn drop(&mut self) {
+                init();
+            }
+        }
+
+        (name() == "counter").then_some(Anew)
     }
 
     /// Times of the only ring of a task of a component, or of its only shared one.
     fn times(rig: &Rig, context: Context) -> Result<KVVec<u64>> {
-        let read = Read::new(Some(rig.state()?), 4096)?;
-        let mut rings = read.rings.into_iter();
-        let ring = rings.find(|ring| ring.context == context as u8 && !ring.times.is_empty());
-        Ok(ring.ok_or(ENOENT)?.times)
+        let mut rings = Read::new(Some(rig.state()?), 4096)?.rings;
+        let at = rings
+            .iter()
+            .position(|ring| ring.context == context as u8 && !ring.times.is_empty());
+        Ok(rings.remove(at.ok_or(ENOENT)?)?.times)
     }
 
     /// Checks that of these times `n` are up to `before`, and all others after the break that came

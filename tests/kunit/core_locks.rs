@@ -39,7 +39,7 @@ mod suite {
 
     const SMALL: Config = Config::new().size_kb(32).ring_kb(16);
     /// How long something is held up at most. Less than what RCU calls a stall.
-    const LIMIT: Delta = Delta::from_secs(15);
+    const LIMIT: Delta = Delta::from_millis(15_000);
 
     /// What is done elsewhere meanwhile.
     struct Meanwhile {

@@ -591,7 +591,7 @@ mod memory_suite {
         assert_eq!(memory.bytes() / PAGE_SIZE, pages as usize - lent.len());
         drop(memory);
         let mut pages = Chain::new();
-        for page in lent {
+        for page in lent.iter().copied() {
             // SAFETY: It was given away, and is still there.
             unsafe { pages.push(page) };
         }

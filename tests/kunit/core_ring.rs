@@ -48,15 +48,20 @@ mod suite {
     /// Records of `Rig::log` in one chunk.
     const PER_CHUNK: u64 = ((SIZES.chunk as usize - PAGE_HEADER_SIZE) / 16) as u64;
 
+    unsafe extern "C" {
+        fn blog_test_rename(new: &[u8; 16], old: &mut [u8; 16]);
+    }
+
     /// Gives this task another name, as prctl() does; returns the one that it had.
     fn rename(name: [u8; 16]) -> [u8; 16] {
         let task = tasks::current();
+        let mut old = [0; 16];
         // SAFETY: It is this task, whose name nobody else changes.
         unsafe {
-            let old = (&raw mut (*task).comm).cast::<[u8; 16]>().replace(name);
+            blog_test_rename(&name, &mut old);
             task_hook(task, false);
-            old
         }
+        old
     }
 
     #[test]
@@ -112,7 +117,7 @@ mod suite {
             assert!(read.components[0].attached);
             let ring = read.only_ring()?;
             assert_eq!(ring.context, Context::Task as u8);
-            assert_eq!(ring.pid, kernel::current!().pid());
+            assert_eq!(ring.pid, this());
             assert_eq!(ring.records, 10);
             assert_eq!(ring.first, Some(0));
             assert_eq!(ring.numbers.len(), 10);

@@ -109,11 +109,13 @@ mod suite {
             iov_len: room.len(),
         };
         let mut read = |stop: bool| -> Result<usize> {
-            let mut to = MaybeUninit::uninit();
+            // As large as a struct iov_iter, or larger
+            let mut to = MaybeUninit::<[u64; 8]>::uninit();
             // SAFETY: `vec` leads to `room`, which stays, and which nobody else uses meanwhile.
             let done = unsafe {
-                bindings::iov_iter_kvec(to.as_mut_ptr(), bindings::ITER_DEST, &vec, 1, vec.iov_len);
-                let to = IovIterDest::from_raw(to.as_mut_ptr());
+                let to = to.as_mut_ptr().cast();
+                bindings::iov_iter_kvec(to, bindings::ITER_DEST, &vec, 1, vec.iov_len);
+                let to = IovIterDest::from_raw(to);
                 tape.stream.read(to, || stop)?
             };
             tape.file.extend_from_slice(&room[..done], GFP_KERNEL)?;
