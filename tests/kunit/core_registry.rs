@@ -8,6 +8,8 @@ mod suite {
     use super::rig::*;
     use crate::{
         life::{
+            blog_component_register,
+            blog_component_unregister,
             blog_module_coming,
             going, //
         },
@@ -39,7 +41,8 @@ mod suite {
             Instance,
             Level,
             RawComponent,
-            Site, //
+            Site,
+            ABI, //
         },
         error::from_err_ptr,
         prelude::*,
@@ -420,6 +423,20 @@ mod suite {
         let after = Rig::new(c"blog_test_after", SMALL)?;
         assert!(after.log(1));
         Ok(())
+    }
+
+    #[test]
+    fn an_instance_of_a_driver_for_another_blog_is_off() {
+        let before = inert::counts();
+        let name = c"blog_test_abi".as_char_ptr();
+        // SAFETY: Both are valid.
+        let raw = unsafe { blog_component_register(name, &SMALL, !ABI) };
+        // SAFETY: It is registered.
+        assert_eq!(unsafe { (*raw).threshold() }, 0);
+        assert!(state_of(c"blog_test_abi").is_err());
+        // SAFETY: As above; nobody logs to it.
+        unsafe { blog_component_unregister(raw) };
+        assert_eq!(inert::counts(), before);
     }
 
     #[test]
