@@ -175,27 +175,6 @@ def enum(arg):
     return re.findall(r'^ +(\w+) = (\d+)(?: "(.*)")?,', body, re.M)
 
 
-def fields(arg):
-    """Fields with offset and size. repr(C) pads nothing that is at a multiple of its size."""
-    file, name = arg.split("::")
-    body = find(rf"#\[repr\(C\)\]\npub struct {name} \{{\n(.*?)\n\}}", wire(file), re.S)[1]
-    lengths = {n: v for other in ("name", "record", file) for n, (_, v) in constants(other).items()}
-    at, rows, units = 0, [], []
-    # A structure of another file counts as an array of its words.
-    words = len(re.findall(r"^    pub \w+: u32,", find(
-        r"pub struct RingLayout \{\n(.*?)\n\}", wire("dump"), re.S)[1], re.M))  # fmt: skip
-    body = body.replace(": RingLayout,", f": [u32; {words}],")
-    pattern = r"^    pub (\w+): \[?[iu](\d+)(?:; (\w+)\])?,"
-    for field, bits, length in re.findall(pattern, body, re.M):
-        units.append(int(bits) // 8)
-        size = units[-1] * (number(str(lengths.get(length, length))) if length else 1)
-        assert at % units[-1] == 0, f"{arg}: padding before {field}"
-        rows.append((at, size, field))
-        at += size
-    assert at % max(units) == 0 and len(rows) == len(re.findall(r"^    \w", body, re.M)), arg
-    return rows
-
-
 def cstruct(name):
     header = (TOP / "include/linux/blog_call.h").read_text()
     body = find(rf"struct {name} \{{\n(.*?)\n\}}", header, re.S)[1]
@@ -275,7 +254,7 @@ def options(_):
 # For each kind of table, how many columns are compared, and with what
 SOURCES = {
     "bits": (2, bits), "const": (2, const), "enum": (2, enum), "codes": (4, codes),
-    "struct": (3, fields), "cstruct": (3, cstruct), "files": (2, files), "keys": (1, keys),
+    "cstruct": (3, cstruct), "files": (2, files), "keys": (1, keys),
     "json": (1, json_keys), "options": (1, options), "names": (3, enum),
 }  # fmt: skip
 # Written by hand in formats.rst alone. The decoder shows what each byte means.

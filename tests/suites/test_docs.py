@@ -149,7 +149,7 @@ def test_the_root_for_crash_tools_is_as_formats_rst_says() -> None:
     table = page[page.index("\nPost-mortem root\n") : page.index("\nStream file\n")]
     rows = re.findall(r"^(\d+) +(\d+) +(\w+)", table, re.MULTILINE)
     sizes = {"[u8; 8]": 8, "u32": 4}
-    fields = re.findall(r"^    pub (\w+): (.+),$", source[source.index("struct Root {") :], re.M)
+    fields = re.findall(r"^ +pub (\w+): (.+),$", source[source.index("struct Root: ") :], re.M)
     at = 0
     for (offset, size, name), (field, kind) in zip(rows, fields, strict=False):
         assert (int(offset), int(size), name) == (at, sizes[kind], field)

@@ -15,10 +15,10 @@ use base64::{engine::general_purpose::STANDARD_NO_PAD, Engine};
 use flate2::read::DeflateDecoder;
 
 use crate::{
-    snapshot::{fields::Fields, split, ALIGN, SECTION_HEADER},
+    snapshot::{split, ALIGN, SECTION_HEADER},
     transport::Lines,
     wire::{
-        file::{Kind, FILE_MAGIC, SECTION_MAGIC},
+        file::{Kind, SectionHeader, FILE_MAGIC, SECTION_MAGIC},
         page::{PageInfo, SEQ_MASK},
         words::{Head, Why, LINE_MAX, MARK, RAW_MAX},
     },
@@ -83,7 +83,7 @@ impl Event {
 
 /// The section that `bytes` starts with, its kind, and what comes after it.
 fn section(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
-    let header = Fields(bytes).section_header()?;
+    let header = SectionHeader::read(bytes)?;
     let len = usize::try_from(header.len).ok()?.checked_next_multiple_of(ALIGN as usize)?;
     let (section, rest) = bytes.split_at_checked(len.checked_add(SECTION_HEADER)?)?;
     (header.magic == SECTION_MAGIC).then_some((header.kind, section, rest))

@@ -27,7 +27,6 @@ use super::file::{
     COMM_LEN,
     NAME_MAX, //
 };
-use core::mem::size_of;
 
 /// Version of the structures of this file. A change that isn't growth at the end makes a new one.
 ///
@@ -62,335 +61,352 @@ pub const STATE_OFF: u32 = 0;
 /// [`Root::state`]: all that the root leads to is there.
 pub const STATE_ON: u32 = 1;
 
-/// An array of arrays, of which nothing moves: `capacity` pointers at `chunks`, each of which leads
-/// to `per_chunk` values, or is null.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct TableRoot {
-    /// Address of the array of pointers.
-    pub chunks: u64,
-    /// Pointers in it.
-    pub capacity: u32,
-    /// Values that each pointer leads to if it isn't null.
-    pub per_chunk: u32,
-    /// Bytes from one value to the next.
-    pub stride: u32,
-    /// 0.
-    pub reserved: u32,
+wire! {
+    /// An array of arrays, of which nothing moves: `capacity` pointers at `chunks`, each of which
+    /// leads to `per_chunk` values, or is null.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct TableRoot: 24 {
+        /// Address of the array of pointers.
+        pub chunks: u64,
+        /// Pointers in it.
+        pub capacity: u32,
+        /// Values that each pointer leads to if it isn't null.
+        pub per_chunk: u32,
+        /// Bytes from one value to the next.
+        pub stride: u32,
+        /// 0.
+        pub reserved: u32,
+    }
 }
 
-/// Where the fields of a ring (`ring/mod.rs`) are, in bytes from its start. The values are what
-/// [`file::RingSection`](super::file::RingSection) tells, where they have the same name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct RingLayout {
-    /// Size of a ring.
-    pub size: u32,
-    /// `u32`: has [`RING_BUSY`] while a record is being written, or a page turned.
-    pub busy: u32,
-    /// `u64`: address of the current page's header, or of an empty one.
-    pub page: u32,
-    /// `u64`: position of the current page.
-    pub seq: u32,
-    /// `u32`: pages held; one more for a moment.
-    pub pages: u32,
-    /// `u32`: their size in bytes; more for a moment.
-    pub held: u32,
-    /// `[u64; 8]`: records lost, by `record::Lost`.
-    pub lost: u32,
-    /// `[u64; 8]`: of these, those that records in the ring report.
-    pub told: u32,
-    /// `u32`: the ring's id within its component.
-    pub id: u32,
-    /// `u32`: odd while the fields below change.
-    pub version: u32,
-    /// `u8`: 0 free, 1 live, 2 retired.
-    pub state: u32,
-    /// `u8`: `record::Context`.
-    pub context: u32,
-    /// `u32`: CPU of a per-CPU ring, number of a shared one, else `u32::MAX`.
-    pub cpu: u32,
-    /// `i32`: thread id, or -1.
-    pub pid: u32,
-    /// `i32`: process id, or -1.
-    pub tgid: u32,
-    /// `[u8; 16]`: name of the task when it got the ring; of a retired one when it ended.
-    pub comm: u32,
-    /// `u64`: of a retired ring, when the task ended, in the ring's clock.
-    pub exit_clock: u32,
-    /// `u64`: pages of this owner have a position of at least this one.
-    pub first_seq: u32,
-    /// `u64`: records taken before the current page; of a retired ring, all. What the current page
-    /// of a live ring has taken is in that page's header (`first` + its number of records), if it
-    /// is this ring's.
-    pub taken: u32,
-    /// `u64`: address of the next ring of the same task; 0: that was the last.
-    pub next: u32,
+wire! {
+    /// Where the fields of a ring (`ring/mod.rs`) are, in bytes from its start. The values are what
+    /// [`file::RingSection`](super::file::RingSection) tells, where they have the same name.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RingLayout: 80 {
+        /// Size of a ring.
+        pub size: u32,
+        /// `u32`: has [`RING_BUSY`] while a record is being written, or a page turned.
+        pub busy: u32,
+        /// `u64`: address of the current page's header, or of an empty one.
+        pub page: u32,
+        /// `u64`: position of the current page.
+        pub seq: u32,
+        /// `u32`: pages held; one more for a moment.
+        pub pages: u32,
+        /// `u32`: their size in bytes; more for a moment.
+        pub held: u32,
+        /// `[u64; 8]`: records lost, by `record::Lost`.
+        pub lost: u32,
+        /// `[u64; 8]`: of these, those that records in the ring report.
+        pub told: u32,
+        /// `u32`: the ring's id within its component.
+        pub id: u32,
+        /// `u32`: odd while the fields below change.
+        pub version: u32,
+        /// `u8`: 0 free, 1 live, 2 retired.
+        pub state: u32,
+        /// `u8`: `record::Context`.
+        pub context: u32,
+        /// `u32`: CPU of a per-CPU ring, number of a shared one, else `u32::MAX`.
+        pub cpu: u32,
+        /// `i32`: thread id, or -1.
+        pub pid: u32,
+        /// `i32`: process id, or -1.
+        pub tgid: u32,
+        /// `[u8; 16]`: name of the task when it got the ring; of a retired one when it ended.
+        pub comm: u32,
+        /// `u64`: of a retired ring, when the task ended, in the ring's clock.
+        pub exit_clock: u32,
+        /// `u64`: pages of this owner have a position of at least this one.
+        pub first_seq: u32,
+        /// `u64`: records taken before the current page; of a retired ring, all. What the current
+        /// page of a live ring has taken is in that page's header (`first` + its number of
+        /// records), if it is this ring's.
+        pub taken: u32,
+        /// `u64`: address of the next ring of the same task; 0: that was the last.
+        pub next: u32,
+    }
 }
 
-/// Where the fields of a slot, the place of a page, are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct SlotLayout {
-    /// Size of a slot.
-    pub size: u32,
-    /// `u64`: address of the page, 0: there is none.
-    pub page: u32,
-    /// `u32`: bit 0: the page is just being split, or made whole again, and in no ring; else bit 1:
-    /// it is split into chunks ([`MemoryRoot::chunk_size`]), each with a page header of its own.
-    pub shape: u32,
-    /// 0.
-    pub reserved: u32,
+wire! {
+    /// Where the fields of a slot, the place of a page, are.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct SlotLayout: 16 {
+        /// Size of a slot.
+        pub size: u32,
+        /// `u64`: address of the page, 0: there is none.
+        pub page: u32,
+        /// `u32`: bit 0: the page is just being split, or made whole again, and in no ring; else
+        /// bit 1: it is split into chunks ([`MemoryRoot::chunk_size`]), each with a page header of
+        /// its own.
+        pub shape: u32,
+        /// 0.
+        pub reserved: u32,
+    }
 }
 
-/// Where the fields of a task's table of rings are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct TlsLayout {
-    /// Size of a table.
-    pub size: u32,
-    /// `u64`: address of the task's first ring; 0: it has none. The others follow by
-    /// [`RingLayout::next`].
-    pub first: u32,
-    /// `u64`: address of the task_struct; 0: the table is free.
-    pub task: u32,
-    /// 0.
-    pub reserved: u32,
+wire! {
+    /// Where the fields of a task's table of rings are.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct TlsLayout: 16 {
+        /// Size of a table.
+        pub size: u32,
+        /// `u64`: address of the task's first ring; 0: it has none. The others follow by
+        /// [`RingLayout::next`].
+        pub first: u32,
+        /// `u64`: address of the task_struct; 0: the table is free.
+        pub task: u32,
+        /// 0.
+        pub reserved: u32,
+    }
 }
 
-/// Where the fields of `struct task_struct` are; [`NO_FIELD`] for those that this kernel doesn't
-/// have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct TaskLayout {
-    /// Size of a task_struct, without what follows it.
-    pub size: u32,
-    /// `i32`.
-    pub pid: u32,
-    /// `i32`.
-    pub tgid: u32,
-    /// `[u8; 16]`.
-    pub comm: u32,
-    /// `u32`: `__state`, see [`state_letter`].
-    pub state: u32,
-    /// `u32`: `exit_state`.
-    pub exit_state: u32,
-    /// `u32`: `PF_…`.
-    pub flags: u32,
-    /// `u8`: 1: it is running on [`Self::cpu`].
-    pub on_cpu: u32,
-    /// `u32`: the CPU that it runs on, or ran on last.
-    pub cpu: u32,
-    /// `u64`: its table of rings; where it has none, of a table that names no task. Else it equals
-    /// the address of the table that names this task.
-    pub blog_tls: u32,
-    /// `list_head`: all processes, from [`Root::init_task`] on.
-    pub tasks: u32,
-    /// `list_head`: the threads of a process, in the list at [`Self::thread_head`].
-    pub thread_node: u32,
-    /// `u64`: address of the `signal_struct`.
-    pub signal: u32,
-    /// Of `signal_struct`: the `list_head` of its threads.
-    pub thread_head: u32,
-    /// `u64`: address of the process's first thread.
-    pub group_leader: u32,
-    /// `u64`: start of the kernel stack.
-    pub stack: u32,
-    /// `u64`: jiffies when the hung-task detector first saw the task switched out for as long as
-    /// it is now.
-    pub last_switch_time: u32,
-    /// `u64`: address of the lock that it waits for, with the kind in the lowest two bits (those of
-    /// `file::LockKind`, less 1); 0: it waits for none that the kernel knows. This offset is 0 in
-    /// dumps of kernels that don't have it, too.
-    pub blocker: u32,
+wire! {
+    /// Where the fields of `struct task_struct` are; [`NO_FIELD`] for those that this kernel
+    /// doesn't have.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct TaskLayout: 72 {
+        /// Size of a task_struct, without what follows it.
+        pub size: u32,
+        /// `i32`.
+        pub pid: u32,
+        /// `i32`.
+        pub tgid: u32,
+        /// `[u8; 16]`.
+        pub comm: u32,
+        /// `u32`: `__state`, see [`state_letter`].
+        pub state: u32,
+        /// `u32`: `exit_state`.
+        pub exit_state: u32,
+        /// `u32`: `PF_…`.
+        pub flags: u32,
+        /// `u8`: 1: it is running on [`Self::cpu`].
+        pub on_cpu: u32,
+        /// `u32`: the CPU that it runs on, or ran on last.
+        pub cpu: u32,
+        /// `u64`: its table of rings; where it has none, of a table that names no task. Else it
+        /// equals the address of the table that names this task.
+        pub blog_tls: u32,
+        /// `list_head`: all processes, from [`Root::init_task`] on.
+        pub tasks: u32,
+        /// `list_head`: the threads of a process, in the list at [`Self::thread_head`].
+        pub thread_node: u32,
+        /// `u64`: address of the `signal_struct`.
+        pub signal: u32,
+        /// Of `signal_struct`: the `list_head` of its threads.
+        pub thread_head: u32,
+        /// `u64`: address of the process's first thread.
+        pub group_leader: u32,
+        /// `u64`: start of the kernel stack.
+        pub stack: u32,
+        /// `u64`: jiffies when the hung-task detector first saw the task switched out for as long
+        /// as it is now.
+        pub last_switch_time: u32,
+        /// `u64`: address of the lock that it waits for, with the kind in the lowest two bits
+        /// (those of `file::LockKind`, less 1); 0: it waits for none that the kernel knows. This
+        /// offset is 0 in dumps of kernels that don't have it, too.
+        pub blocker: u32,
+    }
 }
 
-/// Where locks have their holders: a `u64` each, the address of a task with flags below it;
-/// [`NO_FIELD`], or all 0, where this kernel doesn't have that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct LockLayout {
-    /// In a mutex; three bits of flags.
-    pub mutex: u32,
-    /// In a semaphore; no flags.
-    pub semaphore: u32,
-    /// In a read-write semaphore; bit 0: readers hold it, bit 1 is a flag.
-    pub rwsem: u32,
-    /// 0.
-    pub reserved: u32,
+wire! {
+    /// Where locks have their holders: a `u64` each, the address of a task with flags below it;
+    /// [`NO_FIELD`], or all 0, where this kernel doesn't have that.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct LockLayout: 16 {
+        /// In a mutex; three bits of flags.
+        pub mutex: u32,
+        /// In a semaphore; no flags.
+        pub semaphore: u32,
+        /// In a read-write semaphore; bit 0: readers hold it, bit 1 is a flag.
+        pub rwsem: u32,
+        /// 0.
+        pub reserved: u32,
+    }
 }
 
-/// All clocks at one instant, for calibration.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub struct Tick {
-    /// The clocks. Where `clock` is 0, the rest is just being stored.
-    pub pair: ClockPair,
-    /// The low 64 bits at [`Root::jiffies`] at that time; 0 where they aren't known.
-    pub jiffies: u64,
+wire! {
+    /// All clocks at one instant, for calibration.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct Tick: 48 {
+        /// The clocks. Where `clock` is 0, the rest is just being stored.
+        pub pair: ClockPair,
+        /// The low 64 bits at [`Root::jiffies`] at that time; 0 where they aren't known.
+        pub jiffies: u64,
+    }
 }
 
-/// What was noted when the machine crashed.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub struct Crash {
-    /// 1: rings are frozen: no page is overwritten or taken any more.
-    pub frozen: u32,
-    /// 1: all that follows is there.
-    pub noted: u32,
-    /// All clocks at that time.
-    pub pair: ClockPair,
-    /// Address of the task_struct that was current on the CPU that crashed.
-    pub task: u64,
-    /// That CPU.
-    pub cpu: u32,
-    /// The task's thread id.
-    pub pid: i32,
-    /// The task's process id.
-    pub tgid: i32,
-    /// 0.
-    pub reserved: u32,
-    /// The task's name.
-    pub comm: [u8; COMM_LEN],
+wire! {
+    /// What was noted when the machine crashed.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct Crash: 88 {
+        /// 1: rings are frozen: no page is overwritten or taken any more.
+        pub frozen: u32,
+        /// 1: all that follows is there.
+        pub noted: u32,
+        /// All clocks at that time.
+        pub pair: ClockPair,
+        /// Address of the task_struct that was current on the CPU that crashed.
+        pub task: u64,
+        /// That CPU.
+        pub cpu: u32,
+        /// The task's thread id.
+        pub pid: i32,
+        /// The task's process id.
+        pub tgid: i32,
+        /// 0.
+        pub reserved: u32,
+        /// The task's name.
+        pub comm: [u8; COMM_LEN],
+    }
 }
 
-/// What a task was doing when the machine crashed, where a dump may lack that part of the task: the
-/// fields of [`TaskLayout`] that have these names. Of very many tasks, those that just waited for
-/// something to do may have none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct TaskNote {
-    /// Address of the task_struct.
-    pub task: u64,
-    /// `__state`.
-    pub state: u32,
-    /// `exit_state`.
-    pub exit_state: u32,
-    /// `PF_…`.
-    pub flags: u32,
-    /// The CPU.
-    pub cpu: u32,
-    /// 1: it was running there.
-    pub on_cpu: u32,
-    /// 0.
-    pub reserved: u32,
+wire! {
+    /// What a task was doing when the machine crashed, where a dump may lack that part of the task:
+    /// the fields of [`TaskLayout`] that have these names. Of very many tasks, those that just
+    /// waited for something to do may have none.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct TaskNote: 32 {
+        /// Address of the task_struct.
+        pub task: u64,
+        /// `__state`.
+        pub state: u32,
+        /// `exit_state`.
+        pub exit_state: u32,
+        /// `PF_…`.
+        pub flags: u32,
+        /// The CPU.
+        pub cpu: u32,
+        /// 1: it was running there.
+        pub on_cpu: u32,
+        /// 0.
+        pub reserved: u32,
+    }
 }
 
-/// What is in the list of panic notifiers while BLog is loaded, for kernels whose VMCOREINFO
-/// doesn't name the root.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Anchor {
-    /// As `struct notifier_block`.
-    pub call: u64,
-    /// Address of the next one, of which only those of BLog are anchors.
-    pub next: u64,
-    /// Its priority.
-    pub priority: i32,
-    /// 0.
-    pub reserved: u32,
-    /// [`ANCHOR_MAGIC`].
-    pub magic: u64,
-    /// Address of the [`Root`].
-    pub root: u64,
+wire! {
+    /// What is in the list of panic notifiers while BLog is loaded, for kernels whose VMCOREINFO
+    /// doesn't name the root.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Anchor: 40 {
+        /// As `struct notifier_block`.
+        pub call: u64,
+        /// Address of the next one, of which only those of BLog are anchors.
+        pub next: u64,
+        /// Its priority.
+        pub priority: i32,
+        /// 0.
+        pub reserved: u32,
+        /// [`ANCHOR_MAGIC`].
+        pub magic: u64,
+        /// Address of the [`Root`].
+        pub root: u64,
+    }
 }
 
-/// The root: what `SYMBOL(blog_root)` or an [`Anchor`] leads to.
-///
-/// The first 32 bytes are valid from the link on; everything else while `state` is [`STATE_ON`].
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Root {
-    /// [`ROOT_MAGIC`].
-    pub magic: [u8; 8],
-    /// [`VERSION`].
-    pub version: u32,
-    /// Size of this structure in bytes.
-    pub size: u32,
-    /// [`ENDIAN`].
-    pub endian: u32,
-    /// Version of records and pages: `record::WIRE_VERSION`.
-    pub wire_version: u32,
-    /// Version of [`System`], [`Clock`] and `file::Image` here: `file::VERSION`.
-    pub snapshot_version: u32,
-    /// [`STATE_OFF`] or [`STATE_ON`].
-    pub state: u32,
+wire! {
+    /// The root: what `SYMBOL(blog_root)` or an [`Anchor`] leads to.
+    ///
+    /// The first 32 bytes are valid from the link on; everything else while `state` is
+    /// [`STATE_ON`].
+    #[derive(Clone, Copy)]
+    pub struct Root: 3784 {
+        /// [`ROOT_MAGIC`].
+        pub magic: [u8; 8],
+        /// [`VERSION`].
+        pub version: u32,
+        /// Size of this structure in bytes.
+        pub size: u32,
+        /// [`ENDIAN`].
+        pub endian: u32,
+        /// Version of records and pages: `record::WIRE_VERSION`.
+        pub wire_version: u32,
+        /// Version of [`System`], [`Clock`] and `file::Image` here: `file::VERSION`.
+        pub snapshot_version: u32,
+        /// [`STATE_OFF`] or [`STATE_ON`].
+        pub state: u32,
 
-    /// The machine, as in a snapshot; its name when BLog started.
-    pub system: System,
-    /// The clock of all records. [`Clock::pairs`] is 0: pairs are in `ticks` and [`Crash::pair`].
-    pub clock: Clock,
-    /// [`CLOCK_COUNTER`], or what is added to `ktime_get_mono_fast_ns()`, which is an even number.
-    pub clock_base: u64,
-    /// How many ticks there are.
-    pub ticks_len: u32,
-    /// 0.
-    pub reserved3: u32,
-    /// The pairs of a snapshot: see [`Clock::pairs`]. Some may be there twice, out of order, if
-    /// the machine stopped while one was left out.
-    pub ticks: [Tick; TICKS],
-    /// Address of the kernel's `jiffies_64`, to know about how long ago the last tick was.
-    pub jiffies: u64,
-    /// How many of these a second has.
-    pub jiffies_hz: u32,
-    /// 0.
-    pub reserved: u32,
-    /// The crash.
-    pub crash: Crash,
+        /// The machine, as in a snapshot; its name when BLog started.
+        pub system: System,
+        /// The clock of all records. [`Clock::pairs`] is 0: pairs are in `ticks` and
+        /// [`Crash::pair`].
+        pub clock: Clock,
+        /// [`CLOCK_COUNTER`], or what is added to `ktime_get_mono_fast_ns()`, which is an even
+        /// number.
+        pub clock_base: u64,
+        /// How many ticks there are.
+        pub ticks_len: u32,
+        /// 0.
+        pub reserved3: u32,
+        /// The pairs of a snapshot: see [`Clock::pairs`]. Some may be there twice, out of order, if
+        /// the machine stopped while one was left out.
+        pub ticks: [Tick; TICKS],
+        /// Address of the kernel's `jiffies_64`, to know about how long ago the last tick was.
+        pub jiffies: u64,
+        /// How many of these a second has.
+        pub jiffies_hz: u32,
+        /// 0.
+        pub reserved: u32,
+        /// The crash.
+        pub crash: Crash,
 
-    /// Layout of rings.
-    pub ring: RingLayout,
-    /// Layout of slots.
-    pub slot: SlotLayout,
-    /// Layout of tasks' tables of rings.
-    pub tls: TlsLayout,
-    /// Layout of tasks.
-    pub task: TaskLayout,
+        /// Layout of rings.
+        pub ring: RingLayout,
+        /// Layout of slots.
+        pub slot: SlotLayout,
+        /// Layout of tasks' tables of rings.
+        pub tls: TlsLayout,
+        /// Layout of tasks.
+        pub task: TaskLayout,
 
-    /// Address of an array of `file::Image`.
-    pub images: u64,
-    /// Images in it.
-    pub images_len: u32,
-    /// Size of each.
-    pub image_size: u32,
-    /// Address of an array of addresses of [`ComponentRoot`]s, attached or not; 0: there is none.
-    pub components: u64,
-    /// How many it has.
-    pub components_len: u32,
-    /// 0.
-    pub reserved2: u32,
-    /// All tables of rings that tasks have, or had.
-    pub tables: TableRoot,
-    /// Address of `init_task`, where the list of all processes starts.
-    pub init_task: u64,
-    /// Address of an array of [`TaskNote`]; 0: there is none.
-    pub task_notes: u64,
-    /// How many it has.
-    pub task_notes_len: u32,
-    /// Size of each.
-    pub task_note_size: u32,
-    /// Counts by site: `u64`, [`file::Counts`](super::file::Counts).
-    pub counts: TableRoot,
-    /// Address of an array of [`SideTable`]; 0: there is none.
-    pub side_tables: u64,
-    /// How many it has.
-    pub side_tables_len: u32,
-    /// Size of each.
-    pub side_table_size: u32,
-    /// Layout of locks, for [`TaskLayout::blocker`].
-    pub locks: LockLayout,
+        /// Address of an array of `file::Image`.
+        pub images: u64,
+        /// Images in it.
+        pub images_len: u32,
+        /// Size of each.
+        pub image_size: u32,
+        /// Address of an array of addresses of [`ComponentRoot`]s, attached or not; 0: there is
+        /// none.
+        pub components: u64,
+        /// How many it has.
+        pub components_len: u32,
+        /// 0.
+        pub reserved2: u32,
+        /// All tables of rings that tasks have, or had.
+        pub tables: TableRoot,
+        /// Address of `init_task`, where the list of all processes starts.
+        pub init_task: u64,
+        /// Address of an array of [`TaskNote`]; 0: there is none.
+        pub task_notes: u64,
+        /// How many it has.
+        pub task_notes_len: u32,
+        /// Size of each.
+        pub task_note_size: u32,
+        /// Counts by site: `u64`, [`file::Counts`](super::file::Counts).
+        pub counts: TableRoot,
+        /// Address of an array of [`SideTable`]; 0: there is none.
+        pub side_tables: u64,
+        /// How many it has.
+        pub side_tables_len: u32,
+        /// Size of each.
+        pub side_table_size: u32,
+        /// Layout of locks, for [`TaskLayout::blocker`].
+        pub locks: LockLayout,
+    }
 }
 
-/// A side table, as a file has it, of an image that a probe is.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct SideTable {
-    /// Address of its bytes.
-    pub bytes: u64,
-    /// How many there are.
-    pub len: u32,
-    /// 0.
-    pub reserved: u32,
+wire! {
+    /// A side table, as a file has it, of an image that a probe is.
+    #[derive(Clone, Copy, Debug)]
+    pub struct SideTable: 16 {
+        /// Address of its bytes.
+        pub bytes: u64,
+        /// How many there are.
+        pub len: u32,
+        /// 0.
+        pub reserved: u32,
+    }
 }
 
 impl Root {
@@ -401,68 +417,71 @@ impl Root {
     }
 }
 
-/// A component.
-///
-/// Losses that belong to no ring are the sum of `lost` here and of what is at [`MemoryRoot::gone`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct ComponentRoot {
-    /// [`COMPONENT_MAGIC`].
-    pub magic: u32,
-    /// Size of this structure in bytes.
-    pub size: u32,
-    /// Its place in [`Root::components`]; its id in a snapshot.
-    pub slot: u32,
-    /// 1: enabled.
-    pub enabled: u8,
-    /// `record::Level` as a number, 0: off.
-    pub level: u8,
-    /// 0: overwrite, 1: discard.
-    pub mode: u8,
-    /// 1: its driver is loaded.
-    pub attached: u8,
-    /// Budget of the component in KiB.
-    pub size_kb: u32,
-    /// Budget of one ring in KiB.
-    pub ring_kb: u32,
-    /// Address of a [`MemoryRoot`]; 0: it has none.
-    pub memory: u64,
-    /// Address of `[u64; 8]`, by `record::Lost`.
-    pub lost: u64,
-    /// Name, NUL padded.
-    pub name: [u8; NAME_MAX],
-    /// When it was cleared: `file::ComponentSection::cleared`.
-    pub cleared: u64,
+wire! {
+    /// A component.
+    ///
+    /// Losses that belong to no ring are the sum of `lost` here and of what is at
+    /// [`MemoryRoot::gone`].
+    #[derive(Clone, Copy, Debug)]
+    pub struct ComponentRoot: 104 {
+        /// [`COMPONENT_MAGIC`].
+        pub magic: u32,
+        /// Size of this structure in bytes.
+        pub size: u32,
+        /// Its place in [`Root::components`]; its id in a snapshot.
+        pub slot: u32,
+        /// 1: enabled.
+        pub enabled: u8,
+        /// `record::Level` as a number, 0: off.
+        pub level: u8,
+        /// 0: overwrite, 1: discard.
+        pub mode: u8,
+        /// 1: its driver is loaded.
+        pub attached: u8,
+        /// Budget of the component in KiB.
+        pub size_kb: u32,
+        /// Budget of one ring in KiB.
+        pub ring_kb: u32,
+        /// Address of a [`MemoryRoot`]; 0: it has none.
+        pub memory: u64,
+        /// Address of `[u64; 8]`, by `record::Lost`.
+        pub lost: u64,
+        /// Name, NUL padded.
+        pub name: [u8; NAME_MAX],
+        /// When it was cleared: `file::ComponentSection::cleared`.
+        pub cleared: u64,
+    }
 }
 
-/// The memory of a component: its rings and pages.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct MemoryRoot {
-    /// [`MEMORY_MAGIC`].
-    pub magic: u32,
-    /// Size of this structure in bytes.
-    pub size: u32,
-    /// All rings: live and retired ones of tasks, per-CPU ones, shared ones, free ones. A ring's
-    /// place in the table is its id.
-    pub rings: TableRoot,
-    /// The places of all pages.
-    pub slots: TableRoot,
-    /// Size of a page in bytes.
-    pub page_size: u32,
-    /// Size of each chunk of a split page.
-    pub chunk_size: u32,
-    /// Chunks of a split page.
-    pub chunks: u32,
-    /// 0.
-    pub reserved: u32,
-    /// Address of counts: a `u64`, records of rings that were given to another task, and
-    /// `[u64; 8]`, losses of these, by `record::Lost`. To be summed up over all that there are.
-    pub gone: u64,
-    /// How many of these counts there are.
-    pub gone_count: u32,
-    /// Bytes from one to the next.
-    pub gone_stride: u32,
+wire! {
+    /// The memory of a component: its rings and pages.
+    #[derive(Clone, Copy, Debug)]
+    pub struct MemoryRoot: 88 {
+        /// [`MEMORY_MAGIC`].
+        pub magic: u32,
+        /// Size of this structure in bytes.
+        pub size: u32,
+        /// All rings: live and retired ones of tasks, per-CPU ones, shared ones, free ones. A
+        /// ring's place in the table is its id.
+        pub rings: TableRoot,
+        /// The places of all pages.
+        pub slots: TableRoot,
+        /// Size of a page in bytes.
+        pub page_size: u32,
+        /// Size of each chunk of a split page.
+        pub chunk_size: u32,
+        /// Chunks of a split page.
+        pub chunks: u32,
+        /// 0.
+        pub reserved: u32,
+        /// Address of counts: a `u64`, records of rings that were given to another task, and
+        /// `[u64; 8]`, losses of these, by `record::Lost`. To be summed up over all that there are.
+        pub gone: u64,
+        /// How many of these counts there are.
+        pub gone_count: u32,
+        /// Bytes from one to the next.
+        pub gone_stride: u32,
+    }
 }
 
 /// The state letter of a task, as ps has it, from the fields of its task_struct: as the kernel's
@@ -493,20 +512,3 @@ pub const fn state_letter(state: u32, exit_state: u32) -> u8 {
         _ => b'P',
     }
 }
-
-// The layouts are an interface: a change of size that isn't growth needs a new `VERSION`.
-const _: () = {
-    assert!(size_of::<TableRoot>() == 24);
-    assert!(size_of::<RingLayout>() == 80);
-    assert!(size_of::<SlotLayout>() == 16);
-    assert!(size_of::<TlsLayout>() == 16);
-    assert!(size_of::<TaskLayout>() == 72);
-    assert!(size_of::<Tick>() == 48);
-    assert!(size_of::<Crash>() == 88);
-    assert!(size_of::<Anchor>() == 40);
-    assert!(size_of::<ComponentRoot>() == 104);
-    assert!(size_of::<MemoryRoot>() == 88);
-    assert!(size_of::<TaskNote>() == 32);
-    assert!(size_of::<LockLayout>() == 16);
-    assert!(size_of::<Root>() == 3784);
-};

@@ -43,24 +43,25 @@ pub use super::name::NAME_MAX;
 /// Room for a task's name, as the kernel's `TASK_COMM_LEN`.
 pub const COMM_LEN: usize = 16;
 
-/// The file's first 32 bytes.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct FileHeader {
-    /// [`FILE_MAGIC`].
-    pub magic: [u8; 8],
-    /// [`VERSION`].
-    pub version: u32,
-    /// [`ENDIAN`].
-    pub endian: u32,
-    /// Version of records and pages: `record::WIRE_VERSION`.
-    pub wire_version: u32,
-    /// Size of this header in bytes.
-    pub header_size: u32,
-    /// [`FLAG_STREAM`], or 0.
-    pub flags: u32,
-    /// CRC-32 of the 28 bytes before.
-    pub crc: u32,
+wire! {
+    /// The file's first 32 bytes.
+    #[derive(Clone, Copy, Debug)]
+    pub struct FileHeader: 32 {
+        /// [`FILE_MAGIC`].
+        pub magic: [u8; 8],
+        /// [`VERSION`].
+        pub version: u32,
+        /// [`ENDIAN`].
+        pub endian: u32,
+        /// Version of records and pages: `record::WIRE_VERSION`.
+        pub wire_version: u32,
+        /// Size of this header in bytes.
+        pub header_size: u32,
+        /// [`FLAG_STREAM`], or 0.
+        pub flags: u32,
+        /// CRC-32 of the 28 bytes before.
+        pub crc: u32,
+    }
 }
 
 numbered! {
@@ -92,49 +93,51 @@ numbered! {
     }
 }
 
-/// What stands before each section's payload: 32 bytes. The payload is padded with zeros to a
-/// multiple of 8 bytes; the padding is in neither length nor checksum.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct SectionHeader {
-    /// [`SECTION_MAGIC`].
-    pub magic: u32,
-    /// [`Kind`].
-    pub kind: u16,
-    /// 0.
-    pub flags: u16,
-    /// Length of the payload in bytes, at most [`SECTION_MAX`].
-    pub len: u64,
-    /// Position of this section in the file, from 0.
-    pub index: u32,
-    /// 0.
-    pub reserved: u32,
-    /// CRC-32 of the payload.
-    pub payload_crc: u32,
-    /// CRC-32 of the 28 bytes before.
-    pub crc: u32,
+wire! {
+    /// What stands before each section's payload: 32 bytes. The payload is padded with zeros to a
+    /// multiple of 8 bytes; the padding is in neither length nor checksum.
+    #[derive(Clone, Copy, Debug)]
+    pub struct SectionHeader: 32 {
+        /// [`SECTION_MAGIC`].
+        pub magic: u32,
+        /// [`Kind`].
+        pub kind: u16,
+        /// 0.
+        pub flags: u16,
+        /// Length of the payload in bytes, at most [`SECTION_MAX`].
+        pub len: u64,
+        /// Position of this section in the file, from 0.
+        pub index: u32,
+        /// 0.
+        pub reserved: u32,
+        /// CRC-32 of the payload.
+        pub payload_crc: u32,
+        /// CRC-32 of the 28 bytes before.
+        pub crc: u32,
+    }
 }
 
-/// Payload of [`Kind::System`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct System {
-    /// Size of a kernel page in bytes.
-    pub page_size: u32,
-    /// Number of possible CPUs.
-    pub cpus: u32,
-    /// Bytes of a pointer: 8.
-    pub pointer_size: u32,
-    /// 0.
-    pub reserved: u32,
-    /// `uname -r`, NUL padded.
-    pub release: [u8; 64],
-    /// `uname -m`, NUL padded.
-    pub machine: [u8; 64],
-    /// `uname -n`, NUL padded.
-    pub host: [u8; 64],
-    /// Random id of this boot, all zero if there is none.
-    pub boot_id: [u8; 16],
+wire! {
+    /// Payload of [`Kind::System`].
+    #[derive(Clone, Copy, Debug)]
+    pub struct System: 224 {
+        /// Size of a kernel page in bytes.
+        pub page_size: u32,
+        /// Number of possible CPUs.
+        pub cpus: u32,
+        /// Bytes of a pointer: 8.
+        pub pointer_size: u32,
+        /// 0.
+        pub reserved: u32,
+        /// `uname -r`, NUL padded.
+        pub release: [u8; 64],
+        /// `uname -m`, NUL padded.
+        pub machine: [u8; 64],
+        /// `uname -n`, NUL padded.
+        pub host: [u8; 64],
+        /// Random id of this boot, all zero if there is none.
+        pub boot_id: [u8; 16],
+    }
 }
 
 /// What the ring's clock is: [`Clock::kind`].
@@ -150,56 +153,59 @@ pub enum ClockKind {
     Mixed = 3,
 }
 
-/// Payload of [`Kind::Clock`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Clock {
-    /// [`ClockKind`].
-    pub kind: u32,
-    /// Number of [`ClockPair`]s that follow, at least 1, in the order of time: from when BLog
-    /// started, from before and after each change of the clock and each sleep of the machine, from
-    /// between them, and from when this section was written. What lies on a line between others
-    /// may be left out. A stream's later sections have those since the section before.
-    pub pairs: u32,
-    /// Nominal rate in Hz of the clock now; 0 where it isn't known.
-    pub hz: u64,
+wire! {
+    /// Payload of [`Kind::Clock`].
+    #[derive(Clone, Copy, Debug)]
+    pub struct Clock: 16 {
+        /// [`ClockKind`].
+        pub kind: u32,
+        /// Number of [`ClockPair`]s that follow, at least 1, in the order of time: from when BLog
+        /// started, from before and after each change of the clock and each sleep of the machine,
+        /// from between them, and from when this section was written. What lies on a line between
+        /// others may be left out. A stream's later sections have those since the section before.
+        pub pairs: u32,
+        /// Nominal rate in Hz of the clock now; 0 where it isn't known.
+        pub hz: u64,
+    }
 }
 
-/// One instant in all clocks. A straight line between two pairs converts ring time.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub struct ClockPair {
-    /// The ring's clock.
-    pub clock: u64,
-    /// CLOCK_MONOTONIC in ns.
-    pub mono: u64,
-    /// CLOCK_BOOTTIME in ns.
-    pub boot: u64,
-    /// CLOCK_REALTIME in ns since 1970.
-    pub real: u64,
-    /// The kernel's `local_clock()` in ns, by which it times its log and ftrace by default times
-    /// events; 0 where it isn't known.
-    pub local: u64,
+wire! {
+    /// One instant in all clocks. A straight line between two pairs converts ring time.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct ClockPair: 40 from 32 {
+        /// The ring's clock.
+        pub clock: u64,
+        /// CLOCK_MONOTONIC in ns.
+        pub mono: u64,
+        /// CLOCK_BOOTTIME in ns.
+        pub boot: u64,
+        /// CLOCK_REALTIME in ns since 1970.
+        pub real: u64,
+        /// The kernel's `local_clock()` in ns, by which it times its log and ftrace by default
+        /// times events; 0 where it isn't known.
+        pub local: u64,
+    }
 }
 
-/// Entry of [`Kind::Images`]: the sites of one build of vmlinux or of a module.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Image {
-    /// Id of the image's first site.
-    pub first: u32,
-    /// Number of sites.
-    pub count: u32,
-    /// 1: loaded now. 0: was loaded since this boot.
-    pub loaded: u32,
-    /// Length of the build ID in bytes, at most [`BUILD_ID_MAX`].
-    pub build_id_len: u32,
-    /// Build ID (GNU note), zero padded.
-    pub build_id: [u8; BUILD_ID_MAX],
-    /// 0.
-    pub reserved: u32,
-    /// `vmlinux` or the module's name, NUL padded.
-    pub name: [u8; NAME_MAX],
+wire! {
+    /// Entry of [`Kind::Images`]: the sites of one build of vmlinux or of a module.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Image: 96 {
+        /// Id of the image's first site.
+        pub first: u32,
+        /// Number of sites.
+        pub count: u32,
+        /// 1: loaded now. 0: was loaded since this boot.
+        pub loaded: u32,
+        /// Length of the build ID in bytes, at most [`BUILD_ID_MAX`].
+        pub build_id_len: u32,
+        /// Build ID (GNU note), zero padded.
+        pub build_id: [u8; BUILD_ID_MAX],
+        /// 0.
+        pub reserved: u32,
+        /// `vmlinux` or the module's name, NUL padded.
+        pub name: [u8; NAME_MAX],
+    }
 }
 
 /// In [`Task::flags`]: it is running on [`Task::cpu`].
@@ -212,27 +218,28 @@ pub const TASK_CRASHED: u8 = 4;
 /// it may be here once more.
 pub const TASK_HOLDER: u8 = 8;
 
-/// Entry of [`Kind::Tasks`]: what a task that has rings was doing when this was written.
-///
-/// Each such task is there once, whatever number of rings it has in how many components. Tasks that
-/// have ended are not.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Task {
-    /// Thread id.
-    pub pid: i32,
-    /// Process id.
-    pub tgid: i32,
-    /// Name, NUL padded.
-    pub comm: [u8; COMM_LEN],
-    /// State letter as in ps (`R`, `S`, `D`, …).
-    pub state: u8,
-    /// [`TASK_RUNNING`], [`TASK_KERNEL`], [`TASK_CRASHED`].
-    pub flags: u8,
-    /// 0.
-    pub reserved: u16,
-    /// CPU that it runs on, or ran on last; `u32::MAX` where it isn't known.
-    pub cpu: u32,
+wire! {
+    /// Entry of [`Kind::Tasks`]: what a task that has rings was doing when this was written.
+    ///
+    /// Each such task is there once, whatever number of rings it has in how many components. Tasks
+    /// that have ended are not.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Task: 32 {
+        /// Thread id.
+        pub pid: i32,
+        /// Process id.
+        pub tgid: i32,
+        /// Name, NUL padded.
+        pub comm: [u8; COMM_LEN],
+        /// State letter as in ps (`R`, `S`, `D`, …).
+        pub state: u8,
+        /// [`TASK_RUNNING`], [`TASK_KERNEL`], [`TASK_CRASHED`].
+        pub flags: u8,
+        /// 0.
+        pub reserved: u16,
+        /// CPU that it runs on, or ran on last; `u32::MAX` where it isn't known.
+        pub cpu: u32,
+    }
 }
 
 numbered! {
@@ -256,156 +263,145 @@ pub const WAIT_READERS: u32 = 1;
 /// [`Wait::flags`]: somebody holds the lock who isn't there any more: a thread that has ended.
 pub const WAIT_GONE: u32 = 2;
 
-/// Entry of [`Kind::Waits`]: a task waits for a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Wait {
-    /// The lock: the same for all who wait for it in this file. 0: not known.
-    pub lock: u64,
-    /// Thread id of the waiting task.
-    pub pid: i32,
-    /// Thread id of the lock's holder; 0: nobody, or not known.
-    pub holder: i32,
-    /// [`LockKind`].
-    pub kind: u32,
-    /// [`WAIT_READERS`], [`WAIT_GONE`].
-    pub flags: u32,
+wire! {
+    /// Entry of [`Kind::Waits`]: a task waits for a lock.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Wait: 24 {
+        /// The lock: the same for all who wait for it in this file. 0: not known.
+        pub lock: u64,
+        /// Thread id of the waiting task.
+        pub pid: i32,
+        /// Thread id of the lock's holder; 0: nobody, or not known.
+        pub holder: i32,
+        /// [`LockKind`].
+        pub kind: u32,
+        /// [`WAIT_READERS`], [`WAIT_GONE`].
+        pub flags: u32,
+    }
 }
 
 /// Links that a chain of tasks that wait for each other is followed at most.
 pub const WAIT_LINKS: usize = 8;
 
-/// Payload of [`Kind::Component`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct ComponentSection {
-    /// Id of the component in this file.
-    pub id: u32,
-    /// 1: enabled.
-    pub enabled: u8,
-    /// `record::Level` as a number, 0: off.
-    pub level: u8,
-    /// 0: overwrite, 1: discard.
-    pub mode: u8,
-    /// 1: its driver is loaded; 0: detached, only its history is kept.
-    pub attached: u8,
-    /// Budget of the component in KiB.
-    pub size_kb: u32,
-    /// Budget of one ring in KiB.
-    pub ring_kb: u32,
-    /// Number of Ring sections that follow, 0: not known. Only crash tools know it.
-    pub rings: u32,
-    /// 0.
-    pub reserved: u32,
-    /// Records that no longer belong to any ring of this file: all that rings had taken which
-    /// were then given to another task.
-    pub gone_records: u64,
-    /// Losses that belong to no ring of this file, by `record::Lost`.
-    pub lost: [u64; LOST_CAUSES],
-    /// Name, NUL padded.
-    pub name: [u8; NAME_MAX],
-    /// From version 3 on: when the component was cleared, in the ring's clock; 0: never. Programs
-    /// leave out earlier records and losses. Counts go on. In a stream, the time of the last
-    /// `clear` before the stream began.
-    pub cleared: u64,
+wire! {
+    /// Payload of [`Kind::Component`].
+    #[derive(Clone, Copy, Debug)]
+    pub struct ComponentSection: 160 from 152 {
+        /// Id of the component in this file.
+        pub id: u32,
+        /// 1: enabled.
+        pub enabled: u8,
+        /// `record::Level` as a number, 0: off.
+        pub level: u8,
+        /// 0: overwrite, 1: discard.
+        pub mode: u8,
+        /// 1: its driver is loaded; 0: detached, only its history is kept.
+        pub attached: u8,
+        /// Budget of the component in KiB.
+        pub size_kb: u32,
+        /// Budget of one ring in KiB.
+        pub ring_kb: u32,
+        /// Number of Ring sections that follow, 0: not known. Only crash tools know it.
+        pub rings: u32,
+        /// 0.
+        pub reserved: u32,
+        /// Records that no longer belong to any ring of this file: all that rings had taken which
+        /// were then given to another task.
+        pub gone_records: u64,
+        /// Losses that belong to no ring of this file, by `record::Lost`.
+        pub lost: [u64; LOST_CAUSES],
+        /// Name, NUL padded.
+        pub name: [u8; NAME_MAX],
+        /// From version 3 on: when the component was cleared, in the ring's clock; 0: never.
+        /// Programs leave out earlier records and losses. Counts go on. In a stream, the time of
+        /// the last `clear` before the stream began.
+        pub cleared: u64,
+    }
 }
 
-/// Payload of [`Kind::Ring`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct RingSection {
-    /// [`ComponentSection::id`].
-    pub component: u32,
-    /// Id of the ring within its component.
-    pub ring: u32,
-    /// `record::Context` as a number.
-    pub context: u8,
-    /// 1: the task has ended.
-    pub retired: u8,
-    /// State letter of the task as in ps (`R`, `S`, `D`, …), 0 where it isn't known.
-    pub task_state: u8,
-    /// 0.
-    pub reserved: u8,
-    /// CPU of a per-CPU ring, else `u32::MAX`.
-    pub cpu: u32,
-    /// Thread id of a task's ring, else -1.
-    pub pid: i32,
-    /// Process id of a task's ring, else -1.
-    pub tgid: i32,
-    /// Name of the task when it got the ring, NUL padded.
-    /// [`Control::Task`](super::record::Control::Task) has later ones.
-    pub comm: [u8; COMM_LEN],
-    /// When the task ended, in the ring's clock; 0 while it lives.
-    pub exit_clock: u64,
-    /// Records that the ring has taken since it was made, those overwritten since then included.
-    /// Read before the pages were: pages may hold newer ones.
-    pub records: u64,
-    /// Records lost, by `record::Lost`, in all.
-    pub lost: [u64; LOST_CAUSES],
-    /// Of these, those that lost records in the ring report. The difference came after the last
-    /// record.
-    pub told: [u64; LOST_CAUSES],
-    /// Pages that the ring held when this section was written. Fewer Page sections may follow:
-    /// the writer takes its oldest pages back while they are being copied. What that cost is the
-    /// gap between [`PageInfo::first`](super::page::PageInfo::first) and what came before.
-    pub pages: u32,
-    /// 0.
-    pub reserved2: u32,
+wire! {
+    /// Payload of [`Kind::Ring`].
+    #[derive(Clone, Copy, Debug)]
+    pub struct RingSection: 192 {
+        /// [`ComponentSection::id`].
+        pub component: u32,
+        /// Id of the ring within its component.
+        pub ring: u32,
+        /// `record::Context` as a number.
+        pub context: u8,
+        /// 1: the task has ended.
+        pub retired: u8,
+        /// State letter of the task as in ps (`R`, `S`, `D`, …), 0 where it isn't known.
+        pub task_state: u8,
+        /// 0.
+        pub reserved: u8,
+        /// CPU of a per-CPU ring, else `u32::MAX`.
+        pub cpu: u32,
+        /// Thread id of a task's ring, else -1.
+        pub pid: i32,
+        /// Process id of a task's ring, else -1.
+        pub tgid: i32,
+        /// Name of the task when it got the ring, NUL padded.
+        /// [`Control::Task`](super::record::Control::Task) has later ones.
+        pub comm: [u8; COMM_LEN],
+        /// When the task ended, in the ring's clock; 0 while it lives.
+        pub exit_clock: u64,
+        /// Records that the ring has taken since it was made, those overwritten since then
+        /// included. Read before the pages were: pages may hold newer ones.
+        pub records: u64,
+        /// Records lost, by `record::Lost`, in all.
+        pub lost: [u64; LOST_CAUSES],
+        /// Of these, those that lost records in the ring report. The difference came after the last
+        /// record.
+        pub told: [u64; LOST_CAUSES],
+        /// Pages that the ring held when this section was written. Fewer Page sections may follow:
+        /// the writer takes its oldest pages back while they are being copied. What that cost is
+        /// the gap between [`PageInfo::first`](super::page::PageInfo::first) and what came before.
+        pub pages: u32,
+        /// 0.
+        pub reserved2: u32,
+    }
 }
 
-/// Payload of [`Kind::Counts`], before the counts: how many records of sites have left the rings of
-/// all components. With those that are in rings, a site has logged so many since BLog was loaded.
-///
-/// Only snapshots of all components have them, and dumps. A snapshot of a running system has two
-/// counts of each site: one from before the rings were read, and one from after that. Sites that
-/// aren't there have 0.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Counts {
-    /// Id of the first site.
-    pub first: u32,
-    /// 0: from before. 1: from after.
-    pub late: u32,
+wire! {
+    /// Payload of [`Kind::Counts`], before the counts: how many records of sites have left the
+    /// rings of all components. With those that are in rings, a site has logged so many since BLog
+    /// was loaded.
+    ///
+    /// Only snapshots of all components have them, and dumps. A snapshot of a running system has
+    /// two counts of each site: one from before the rings were read, and one from after that. Sites
+    /// that aren't there have 0.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Counts: 8 {
+        /// Id of the first site.
+        pub first: u32,
+        /// 0: from before. 1: from after.
+        pub late: u32,
+    }
 }
 
-/// Payload of [`Kind::Page`], before the page's bytes.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Page {
-    /// [`ComponentSection::id`].
-    pub component: u32,
-    /// [`RingSection::ring`].
-    pub ring: u32,
+wire! {
+    /// Payload of [`Kind::Page`], before the page's bytes.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Page: 8 {
+        /// [`ComponentSection::id`].
+        pub component: u32,
+        /// [`RingSection::ring`].
+        pub ring: u32,
+    }
 }
 
-/// Payload of [`Kind::End`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct End {
-    /// Sections before this one.
-    pub sections: u32,
-    /// Ring sections among them.
-    pub rings: u32,
-    /// Page sections among them.
-    pub pages: u32,
-    /// 0.
-    pub reserved: u32,
+wire! {
+    /// Payload of [`Kind::End`].
+    #[derive(Clone, Copy, Debug)]
+    pub struct End: 16 {
+        /// Sections before this one.
+        pub sections: u32,
+        /// Ring sections among them.
+        pub rings: u32,
+        /// Page sections among them.
+        pub pages: u32,
+        /// 0.
+        pub reserved: u32,
+    }
 }
-
-// The layouts are an interface: a change of size needs a new `VERSION`.
-const _: () = {
-    use core::mem::size_of;
-    assert!(size_of::<FileHeader>() == 32);
-    assert!(size_of::<SectionHeader>() == 32);
-    assert!(size_of::<System>() == 224);
-    assert!(size_of::<Clock>() == 16);
-    assert!(size_of::<ClockPair>() == 40);
-    assert!(size_of::<Image>() == 96);
-    assert!(size_of::<Task>() == 32);
-    assert!(size_of::<Wait>() == 24);
-    assert!(size_of::<ComponentSection>() == 160);
-    assert!(size_of::<RingSection>() == 192);
-    assert!(size_of::<Page>() == 8);
-    assert!(size_of::<Counts>() == 8);
-    assert!(size_of::<End>() == 16);
-};

@@ -13,55 +13,57 @@ pub const MAGIC: [u8; 8] = *b"BLOG_MAP";
 /// [`Meta::generation`]: the memory is gone.
 pub const GONE: u32 = 0;
 
-/// What the meta page starts with; the rest of it is zeros.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Meta {
-    /// [`MAGIC`].
-    pub magic: [u8; 8],
-    /// [`VERSION`].
-    pub version: u32,
-    /// Size of this structure in bytes.
-    pub size: u32,
-    /// Version of records and pages: `record::WIRE_VERSION`.
-    pub wire_version: u32,
-    /// Size of a page in bytes.
-    pub page_size: u32,
-    /// Size of a chunk in bytes: a page is split into as many of these as it holds, or is whole.
-    pub chunk_size: u32,
-    /// Rings in a page of rings, one after the other.
-    pub rings: u32,
-    /// Pages after the meta page. It changes before `generation`.
-    pub places: u32,
-    /// Another number after each change of the places; [`GONE`]: the component has this memory no
-    /// more.
-    pub generation: u32,
-    /// Size of a ring. What follows is where fields are in it: see `dump::RingLayout`.
-    pub ring_size: u32,
-    /// `u32`: its id within the component.
-    pub id: u32,
-    /// `u32`: odd while the other fields, but for the id, change.
-    pub owner_version: u32,
-    /// `u8`: 0 free, 1 live, 2 retired.
-    pub state: u32,
-    /// `u8`: context.
-    pub context: u32,
-    /// `u32`: CPU of a per-CPU ring, number of a shared one, else `u32::MAX`.
-    pub cpu: u32,
-    /// `i32`: thread id, or -1.
-    pub pid: u32,
-    /// `i32`: process id, or -1.
-    pub tgid: u32,
-    /// `[u8; 16]`: name of the task when it got the ring.
-    pub comm: u32,
-    /// `u64`: of a retired ring, when the task ended, in the ring's clock.
-    pub exit_clock: u32,
-    /// `u64`: pages of this owner have a position of at least this one.
-    pub first_seq: u32,
-    /// `[u64; 8]`: records lost, by cause.
-    pub lost: u32,
-    /// `[u64; 8]`: of these, those that records in the ring report.
-    pub told: u32,
-    /// 0.
-    pub reserved: u32,
+wire! {
+    /// What the meta page starts with; the rest of it is zeros.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Meta: 96 {
+        /// [`MAGIC`].
+        pub magic: [u8; 8],
+        /// [`VERSION`].
+        pub version: u32,
+        /// Size of this structure in bytes.
+        pub size: u32,
+        /// Version of records and pages: `record::WIRE_VERSION`.
+        pub wire_version: u32,
+        /// Size of a page in bytes.
+        pub page_size: u32,
+        /// Size of a chunk in bytes: a page is split into as many of these as it holds, or is
+        /// whole.
+        pub chunk_size: u32,
+        /// Rings in a page of rings, one after the other.
+        pub rings: u32,
+        /// Pages after the meta page. It changes before `generation`.
+        pub places: u32,
+        /// Another number after each change of the places; [`GONE`]: the component has this memory
+        /// no more.
+        pub generation: u32,
+        /// Size of a ring. What follows is where fields are in it: see `dump::RingLayout`.
+        pub ring_size: u32,
+        /// `u32`: its id within the component.
+        pub id: u32,
+        /// `u32`: odd while the other fields, but for the id, change.
+        pub owner_version: u32,
+        /// `u8`: 0 free, 1 live, 2 retired.
+        pub state: u32,
+        /// `u8`: context.
+        pub context: u32,
+        /// `u32`: CPU of a per-CPU ring, number of a shared one, else `u32::MAX`.
+        pub cpu: u32,
+        /// `i32`: thread id, or -1.
+        pub pid: u32,
+        /// `i32`: process id, or -1.
+        pub tgid: u32,
+        /// `[u8; 16]`: name of the task when it got the ring.
+        pub comm: u32,
+        /// `u64`: of a retired ring, when the task ended, in the ring's clock.
+        pub exit_clock: u32,
+        /// `u64`: pages of this owner have a position of at least this one.
+        pub first_seq: u32,
+        /// `[u64; 8]`: records lost, by cause.
+        pub lost: u32,
+        /// `[u64; 8]`: of these, those that records in the ring report.
+        pub told: u32,
+        /// 0.
+        pub reserved: u32,
+    }
 }

@@ -55,7 +55,79 @@ macro_rules! named {
     };
 }
 
+/// Defines a structure by its size and its fields, which have neither padding between them nor
+/// after them. `from`: the size in the first version, to which later ones have added fields.
+macro_rules! wire {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident: $size:literal $(from $least:literal)? {
+            $($(#[$doc:meta])* pub $field:ident: $type:ty,)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[repr(C)]
+        pub struct $name {
+            $($(#[$doc])* pub $field: $type,)*
+        }
+
+        const _: () = {
+            assert!(size_of::<$name>() == $size);
+            assert!(0 $(+ size_of::<$type>())* == $size);
+        };
+
+        impl $name {
+            /// Its size in bytes.
+            pub const SIZE: usize = $size;
+            /// Its fields: name, offset and size.
+            pub const FIELDS: &'static [(&'static str, usize, usize)] = &[$((
+                stringify!($field),
+                core::mem::offset_of!(Self, $field),
+                size_of::<$type>(),
+            )),*];
+            /// That of the first version.
+            pub const LEAST: usize = [$($least,)? $size][0];
+
+            /// Reads it from the start of `bytes`; `None`: there are fewer than the first version
+            /// had. Fields that are missing at the end are 0.
+            #[inline]
+            pub fn read(bytes: &[u8]) -> Option<Self> {
+                (bytes.len() >= Self::LEAST).then(|| super::field::Field::get(bytes))
+            }
+
+            /// Its bytes.
+            #[inline]
+            pub fn bytes(&self) -> [u8; $size] {
+                let mut bytes = [0; $size];
+                super::field::Field::put(*self, &mut bytes);
+                bytes
+            }
+        }
+
+        impl super::field::Field for $name {
+            const SIZE: usize = $size;
+
+            #[inline]
+            fn get(bytes: &[u8]) -> Self {
+                let from = |at: usize| bytes.get(at..).unwrap_or_default();
+                Self {
+                    $($field: super::field::Field::get(
+                        from(core::mem::offset_of!(Self, $field)),
+                    ),)*
+                }
+            }
+
+            #[inline]
+            fn put(self, to: &mut [u8]) {
+                $(if let Some(to) = to.get_mut(core::mem::offset_of!(Self, $field)..) {
+                    super::field::Field::put(self.$field, to);
+                })*
+            }
+        }
+    };
+}
+
 pub mod dump;
+pub mod field;
 pub mod file;
 pub mod map;
 pub mod name;

@@ -18,7 +18,6 @@
 //! The file is the same, without frames whose owner is [`NOBODY`] or [`NONE`].
 
 use super::dump::RingLayout;
-use core::mem;
 
 /// Version of all that this file describes.
 pub const VERSION: u32 = 1;
@@ -31,46 +30,48 @@ pub const NONE: u32 = u32::MAX;
 /// Bytes of an owner.
 pub const OWNER: usize = 8;
 
-/// What the region starts with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Region {
-    /// [`MAGIC`].
-    pub magic: [u8; 8],
-    /// [`VERSION`].
-    pub version: u32,
-    /// `file::ENDIAN`.
-    pub endian: u32,
-    /// Version of records and pages: `record::WIRE_VERSION`.
-    pub wire_version: u32,
-    /// Version of the sections in the facts: `file::VERSION`.
-    pub snapshot_version: u32,
-    /// Size of a frame in bytes.
-    pub page_size: u32,
-    /// Size of each chunk of a split page.
-    pub chunk_size: u32,
-    /// Rings in a page of rings, one after the other.
-    pub rings: u32,
-    /// Number of frames.
-    pub frames: u32,
-    /// Bytes of each copy of the facts.
-    pub facts: u32,
-    /// Where the fields of a ring are.
-    pub ring: RingLayout,
-    /// CRC-32 of all before.
-    pub crc: u32,
+wire! {
+    /// What the region starts with.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Region: 128 {
+        /// [`MAGIC`].
+        pub magic: [u8; 8],
+        /// [`VERSION`].
+        pub version: u32,
+        /// `file::ENDIAN`.
+        pub endian: u32,
+        /// Version of records and pages: `record::WIRE_VERSION`.
+        pub wire_version: u32,
+        /// Version of the sections in the facts: `file::VERSION`.
+        pub snapshot_version: u32,
+        /// Size of a frame in bytes.
+        pub page_size: u32,
+        /// Size of each chunk of a split page.
+        pub chunk_size: u32,
+        /// Rings in a page of rings, one after the other.
+        pub rings: u32,
+        /// Number of frames.
+        pub frames: u32,
+        /// Bytes of each copy of the facts.
+        pub facts: u32,
+        /// Where the fields of a ring are.
+        pub ring: RingLayout,
+        /// CRC-32 of all before.
+        pub crc: u32,
+    }
 }
 
-/// What a copy of the facts starts with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Facts {
-    /// Grows by one with each copy, which takes the place of the last but one.
-    pub generation: u64,
-    /// Bytes of the sections that follow.
-    pub len: u32,
-    /// CRC-32 of the 12 bytes before, and of the sections.
-    pub crc: u32,
+wire! {
+    /// What a copy of the facts starts with.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Facts: 16 {
+        /// Grows by one with each copy, which takes the place of the last but one.
+        pub generation: u64,
+        /// Bytes of the sections that follow.
+        pub len: u32,
+        /// CRC-32 of the 12 bytes before, and of the sections.
+        pub crc: u32,
+    }
 }
 
 /// Why there is nothing to be had of a region.
@@ -84,9 +85,6 @@ pub enum Unreadable {
     Damaged,
 }
 
-const _: () = assert!(mem::size_of::<Region>() == 128);
-const _: () = assert!(mem::size_of::<Facts>() == 16);
-
 /// Whether a frame with this owner holds something for readers.
 pub const fn is_used(owner: u64) -> bool {
     !matches!(owner as u32, NOBODY | NONE)
@@ -98,15 +96,11 @@ pub const fn parts(owner: u64) -> (u32, u32) {
 }
 
 impl Facts {
-    /// Its size.
-    pub const SIZE: usize = mem::size_of::<Self>();
     /// Bytes of it that its checksum is of.
     pub const SUMMED: usize = Self::SIZE - 4;
 }
 
 impl Region {
-    /// Its size.
-    pub const SIZE: usize = mem::size_of::<Self>();
     /// Bytes that its checksum is of.
     pub const SUMMED: usize = Self::SIZE - 4;
 

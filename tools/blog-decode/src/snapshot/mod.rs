@@ -14,7 +14,6 @@
 //! to another task in the middle, and pages are in pieces. It may stop anywhere: what it has of
 //! a section that isn't whole is in [`Damage::torn`].
 
-pub(crate) mod fields;
 mod links;
 mod ring;
 pub mod run;
@@ -50,14 +49,13 @@ use crate::{
         persist,
     },
 };
-use fields::Fields;
 use links::Links;
 pub use ring::{Losses, RingInfo, RingPages};
 use run::section_of;
 use scan::Scan;
 
-pub(crate) const FILE_HEADER: usize = size_of::<FileHeader>();
-pub(crate) const SECTION_HEADER: usize = size_of::<SectionHeader>();
+pub(crate) const FILE_HEADER: usize = FileHeader::SIZE;
+pub(crate) const SECTION_HEADER: usize = SectionHeader::SIZE;
 /// Sections start on multiples of this.
 pub(crate) const ALIGN: u64 = 8;
 /// Versions of files that are read.
@@ -315,7 +313,7 @@ impl Snapshot {
             return Err(Error::File("the file is empty".into()));
         }
         let is_ours = raw.starts_with(&wire::FILE_MAGIC);
-        let header = (n == FILE_HEADER).then(|| Fields(&raw).file_header()).flatten();
+        let header = FileHeader::read(&raw[..n]);
         let crc = crc32fast::hash(&raw[..FILE_HEADER - 4]);
         if let Some(h) = header.filter(|h| is_ours && h.crc == crc) {
             if h.endian == wire::ENDIAN.swap_bytes() {
@@ -417,7 +415,7 @@ impl Snapshot {
             let starts = starts.take(len).enumerate();
             for (i, _) in starts.filter(|(_, bytes)| *bytes == wire::FILE_MAGIC) {
                 let raw = buf[..n].get(i..i + FILE_HEADER);
-                let header = raw.and_then(|raw| Fields(raw).file_header().zip(Some(raw)));
+                let header = raw.and_then(|raw| FileHeader::read(raw).zip(Some(raw)));
                 let sound = |(h, raw): (FileHeader, &[u8])| {
                     h.crc == crc32fast::hash(&raw[..FILE_HEADER - 4])
                 };
@@ -595,7 +593,7 @@ pub(crate) fn parse_section_header(raw: &[u8]) -> Option<SectionHeader> {
     if array::<4>(raw, 0)? != wire::SECTION_MAGIC.to_le_bytes() {
         return None;
     }
-    let h = Fields(raw).section_header()?;
+    let h = SectionHeader::read(raw)?;
     let sound = h.crc == crc32fast::hash(raw.get(..SECTION_HEADER - 4)?);
     (sound && h.len <= wire::SECTION_MAX).then_some(h)
 }

@@ -11,15 +11,14 @@
 //! was opened. If not, one page without bytes stands for all remaining ones, so that their records
 //! count as damaged.
 
-use super::{
-    fields::Fields, links::Link, parse_section_header, PageRef, Snapshot, ALIGN, SECTION_HEADER,
+use super::{links::Link, parse_section_header, PageRef, Snapshot, ALIGN, SECTION_HEADER};
+use crate::wire::{
+    file::{Kind, Page},
+    page::{PageInfo, PAGE_HEADER_SIZE},
 };
-use crate::wire::{file::Kind, page::PAGE_HEADER_SIZE};
 
-/// Ids of component and ring, before the page in its section.
-const IDS: usize = 8;
 /// What is read of a section to find out about its page.
-const HEAD: usize = SECTION_HEADER + IDS + PAGE_HEADER_SIZE;
+const HEAD: usize = SECTION_HEADER + Page::SIZE + PAGE_HEADER_SIZE;
 
 /// Position of a page in its ring.
 pub(crate) fn seq(page: &PageRef) -> u64 {
@@ -145,7 +144,7 @@ impl Run {
 
 /// Where a page's section begins.
 pub(super) fn section_of(page: &PageRef) -> u64 {
-    page.offset.saturating_sub((SECTION_HEADER + IDS) as u64)
+    page.offset.saturating_sub((SECTION_HEADER + Page::SIZE) as u64)
 }
 
 /// A position in a run.
@@ -187,10 +186,10 @@ impl Steps {
                 // At most SECTION_MAX and a header.
                 bytes.resize((run.longest as usize).max(HEAD), 0);
                 let found = self.find(run, file, &before, bytes);
-                let end =
-                    found.map_or(0, |(page, n)| n.min(SECTION_HEADER + IDS + page.len as usize));
+                let end = found
+                    .map_or(0, |(page, n)| n.min(SECTION_HEADER + Page::SIZE + page.len as usize));
                 bytes.truncate(end);
-                bytes.drain(..end.min(SECTION_HEADER + IDS));
+                bytes.drain(..end.min(SECTION_HEADER + Page::SIZE));
                 found.map(|(page, _)| page)
             }
         };
@@ -217,13 +216,14 @@ impl Steps {
             return None;
         }
         let payload = next.at + SECTION_HEADER as u64;
-        let mut f = Fields(bytes.get(SECTION_HEADER..n)?);
-        if (f.u32()?, f.u32()?) != run.id {
+        let body = bytes.get(SECTION_HEADER..n)?;
+        let head = Page::read(body)?;
+        if (head.component, head.ring) != run.id {
             return None;
         }
-        let info = f.page_info()?;
-        let in_section = header.len.checked_sub(IDS as u64)?;
-        let page = PageRef::of(payload + IDS as u64, in_section, info)?;
+        let info = PageInfo::read(&body[Page::SIZE..])?;
+        let in_section = header.len.checked_sub(Page::SIZE as u64)?;
+        let page = PageRef::of(payload + Page::SIZE as u64, in_section, info)?;
         self.at = Link { at: payload + header.len.next_multiple_of(ALIGN), number: next.number };
         follows(before, &page).then_some((page, n))
     }

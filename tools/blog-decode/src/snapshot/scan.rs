@@ -8,14 +8,19 @@
 use std::{collections::HashMap, iter, sync::Arc};
 
 use super::{
-    fields::Fields, links::Link, nothing, run::Run, text, PageRef, RingInfo, RingPages, Snapshot,
-    ALIGN, MAX_PAIRS, SECTION_HEADER,
+    links::Link, nothing, run::Run, text, PageRef, RingInfo, RingPages, Snapshot, ALIGN, MAX_PAIRS,
+    SECTION_HEADER,
 };
 use crate::{
     error::Error,
     wire::{
+        field::Field,
         file as wire,
-        file::{ClockPair, Kind, SectionHeader},
+        file::{
+            Clock, ClockPair, ComponentSection, Counts, End, Image, Kind, Page, RingSection,
+            SectionHeader, System, Task, Wait,
+        },
+        page::PageInfo,
         record::SITE_MAX,
         thin,
     },
@@ -76,30 +81,29 @@ impl Sections {
         at: u64,
         payload: &[u8],
     ) -> Option<Part> {
-        let mut f = Fields(payload);
         match Kind::from_u16(header.kind) {
             Some(Kind::System) => {
-                let system = f.system()?;
+                let system = System::read(payload)?;
                 if !file.given {
                     file.host = text(&system.host);
                 }
                 file.system = Some(system);
             }
             Some(Kind::Clock) => {
-                let clock = f.clock().filter(|c| c.pairs <= MAX_PAIRS)?;
-                add_pairs(&mut file.pairs, f.clock_pairs(clock.pairs)?);
+                let clock = Clock::read(payload).filter(|c| c.pairs <= MAX_PAIRS)?;
+                add_pairs(&mut file.pairs, pairs(clock.pairs as usize, &payload[Clock::SIZE..])?);
                 file.clock = Some(clock);
                 self.clocks += 1;
             }
             Some(Kind::Images) => {
-                while let Some(image) = f.image() {
+                for image in list::<Image>(payload) {
                     if image.build_id_len as usize > wire::BUILD_ID_MAX {
                         return None;
                     }
                     file.images.push(image);
                 }
                 self.images += 1;
-                return f.0.is_empty().then_some(Part::None);
+                return ends_with::<Image>(payload);
             }
             Some(Kind::Table) => {
                 if file.tables.len() >= wire::TABLES_MAX || payload.len() > wire::TABLE_MAX {
@@ -109,44 +113,56 @@ impl Sections {
                 self.images += 1;
             }
             Some(Kind::Component) => {
-                let component = f.component()?;
+                let component = ComponentSection::read(payload)?;
                 file.components.insert(component.id, component);
             }
-            Some(Kind::Ring) => return Some(Part::Ring(RingInfo::from(&f.ring()?))),
+            Some(Kind::Ring) => {
+                return Some(Part::Ring(RingInfo::from(&RingSection::read(payload)?)))
+            }
             Some(Kind::Page) => return page(at, payload),
             Some(Kind::End) => {
-                f.end()?;
+                End::read(payload)?;
                 self.ended = true;
             }
             Some(Kind::Tasks) => {
-                while let Some(task) = f.task() {
-                    file.tasks.push(task);
-                }
-                return f.0.is_empty().then_some(Part::None);
+                file.tasks.extend(list::<Task>(payload));
+                return ends_with::<Task>(payload);
             }
             Some(Kind::Waits) => {
-                while let Some(wait) = f.wait() {
-                    file.waits.push(wait);
-                }
-                return f.0.is_empty().then_some(Part::None);
+                file.waits.extend(list::<Wait>(payload));
+                return ends_with::<Wait>(payload);
             }
             Some(Kind::Counts) => {
-                let (first, late) = (f.u32()?, f.u32()?);
-                let counts = file.counts.get_mut(late as usize)?;
-                for site in first..=SITE_MAX {
-                    match f.u64() {
-                        Some(0) => {}
-                        Some(n) => drop(counts.insert(site, n)),
-                        None => break,
-                    }
-                }
-                return f.0.is_empty().then_some(Part::None);
+                let head = Counts::read(payload)?;
+                let counts = file.counts.get_mut(head.late as usize)?;
+                let rest = &payload[Counts::SIZE..];
+                let mut values = list::<u64>(rest);
+                let sites = (head.first..=SITE_MAX).zip(values.by_ref());
+                counts.extend(sites.filter(|(_, n)| *n != 0));
+                return values.next().map_or(ends_with::<u64>(rest), |_| None);
             }
             // A newer writer's section.
             None => {}
         }
         Some(Part::None)
     }
+}
+
+/// The structures that a payload has one after the other.
+pub(super) fn list<T: Field>(payload: &[u8]) -> impl Iterator<Item = T> + use<'_, T> {
+    payload.chunks_exact(T::SIZE).map(T::get)
+}
+
+/// Whether the last of them is whole.
+fn ends_with<T: Field>(payload: &[u8]) -> Option<Part> {
+    (payload.len() % T::SIZE == 0).then_some(Part::None)
+}
+
+/// So many pairs of clocks, of whichever version.
+fn pairs(n: usize, bytes: &[u8]) -> Option<Vec<ClockPair>> {
+    let is_whole = bytes.len() >= n * ClockPair::SIZE;
+    let size = if is_whole { ClockPair::SIZE } else { ClockPair::LEAST };
+    (0..n).map(|i| ClockPair::read(bytes.get(i * size..(i + 1) * size)?)).collect()
 }
 
 /// Adds what a Clock section has to what those before had, in the order of the rings' clock.
@@ -178,12 +194,11 @@ fn thin_out(pairs: &mut Vec<ClockPair>) {
 }
 
 fn page(at: u64, payload: &[u8]) -> Option<Part> {
-    let mut f = Fields(payload);
-    let id = (f.u32()?, f.u32()?);
-    let page = f.0;
-    let offset = at + (payload.len() - page.len()) as u64;
-    let found = PageRef::of(offset, page.len() as u64, f.page_info()?)?;
-    Some(Part::Page(id, found))
+    let head = Page::read(payload)?;
+    let page = &payload[Page::SIZE..];
+    let offset = at + Page::SIZE as u64;
+    let found = PageRef::of(offset, page.len() as u64, PageInfo::read(page)?)?;
+    Some(Part::Page((head.component, head.ring), found))
 }
 
 /// Whose a ring is, as far as that is a number.

@@ -12,13 +12,16 @@ use std::{
 };
 
 use super::{
-    fields::Fields, parse_section_header, Damage, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER,
+    parse_section_header, scan::list, Damage, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER,
 };
 use crate::{
     blogfmt::{format::Table, source::Source},
     error::Error,
     record::{Item, Version, Walk},
-    wire::file::{Image, Kind, SectionHeader},
+    wire::{
+        file::{ComponentSection, Image, Kind, Page, RingSection, SectionHeader},
+        page::PageInfo,
+    },
 };
 
 /// No file header is longer.
@@ -26,8 +29,8 @@ const HEADER_MAX: u64 = 4096;
 /// What describes the rings of a stream is less than that.
 const KEPT_MAX: usize = 64 << 20;
 /// Where the index is in a section's header, and its checksums.
-const INDEX: usize = 16;
-const PAYLOAD_CRC: usize = 24;
+const INDEX: usize = mem::offset_of!(SectionHeader, index);
+const PAYLOAD_CRC: usize = mem::offset_of!(SectionHeader, payload_crc);
 const CRC: usize = SECTION_HEADER - 4;
 
 /// A stream, or a snapshot, that comes in pieces.
@@ -135,11 +138,9 @@ impl Split {
     }
 
     /// Notes which call sites the records of a page are of.
-    fn note_sites(&mut self, mut f: Fields<'_>) {
-        let (Some(_), Some(_), page) = (f.u32(), f.u32(), f.0) else {
-            return;
-        };
-        let Some(info) = f.page_info() else { return };
+    fn note_sites(&mut self, payload: &[u8]) {
+        let page = payload.get(Page::SIZE..).unwrap_or_default();
+        let Some(info) = PageInfo::read(page) else { return };
         let mut walk = Walk::new(&info, page.len(), self.version);
         while let Some(item) = walk.next(page) {
             if let Item::Record { site, .. } = item {
@@ -153,13 +154,10 @@ impl Split {
         if crc32fast::hash(payload) != header.payload_crc {
             return Ok(());
         }
-        let mut f = Fields(payload);
         let about = match Kind::from_u16(header.kind) {
             Some(Kind::System | Kind::Clock) => Some(0),
             Some(Kind::Images) if self.known.insert((header.payload_crc, header.len)) => {
-                while let Some(image) = f.image() {
-                    self.images.push(image);
-                }
+                self.images.extend(list::<Image>(payload));
                 Some(self.known.len() as u64)
             }
             Some(Kind::Table) if self.known.insert((header.payload_crc, header.len)) => {
@@ -171,11 +169,12 @@ impl Split {
                 None
             }
             Some(Kind::Page) => {
-                self.note_sites(f);
+                self.note_sites(payload);
                 None
             }
-            Some(Kind::Component) => f.u32().map(u64::from),
-            Some(Kind::Ring) => f.u64(),
+            Some(Kind::Component) => ComponentSection::read(payload).map(|c| c.id.into()),
+            Some(Kind::Ring) => RingSection::read(payload)
+                .map(|ring| u64::from(ring.ring) << 32 | u64::from(ring.component)),
             _ => None,
         };
         let Some(about) = about else {
@@ -207,7 +206,7 @@ fn header_of(raw: &[u8]) -> Result<(usize, Snapshot), Error> {
 
 /// Gives a section that has none its number and checksums.
 pub(crate) fn seal(section: &mut [u8], index: u32) {
-    let header = Fields(section).section_header();
+    let header = SectionHeader::read(section);
     let len = header.map_or(0, |header| header.len as usize);
     let payload = section.get(SECTION_HEADER..SECTION_HEADER + len);
     let crc = payload.map_or(0, crc32fast::hash);

@@ -14,7 +14,7 @@ use std::{
 
 use super::{
     layout,
-    memory::{Fault, Fields, Memory},
+    memory::{Fault, Memory},
     name_of,
     out::Out,
     page,
@@ -27,6 +27,7 @@ use crate::{
     record::Version,
     snapshot::{parse_section_header, text, SECTION_HEADER, VERSIONS},
     wire::{
+        field::Field,
         file::{ComponentSection, Kind, ENDIAN, NAME_MAX},
         page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC},
         persist::{is_used, parts, Facts, Region, Unreadable, VERSION},
@@ -64,7 +65,7 @@ struct Frame {
 /// Writes a snapshot of what the file has.
 pub fn kept(bytes: &[u8], to: impl Write) -> Result<Problems, Error> {
     let raw = bytes.get(..Region::SIZE).unwrap_or_default();
-    let region = region_of(&mut Fields::new(raw));
+    let region = Region::get(raw);
     let crc = crc32fast::hash(raw.get(..Region::SUMMED).unwrap_or_default());
     region.check(crc).map_err(|e| {
         Error::File(match e {
@@ -150,10 +151,7 @@ impl<'a, W: Write> Job<'a, W> {
                 Kind::Clock | Kind::Images | Kind::Table => self.out.as_is(kind, payload)?,
                 Kind::Component => {
                     self.out.as_is(kind, payload)?;
-                    let mut f = Fields::new(payload);
-                    let id = f.u32();
-                    let name_at = std::mem::offset_of!(ComponentSection, name);
-                    let name = Fields::new(payload.get(name_at..).unwrap_or_default()).bytes();
+                    let ComponentSection { id, name, .. } = ComponentSection::get(payload);
                     self.component(id, &name)?;
                 }
                 _ => {}
@@ -188,8 +186,7 @@ impl<'a, W: Write> Job<'a, W> {
         let copy = |n| {
             let all = bytes.get(region.facts_at(n), region.facts.into())?;
             let (head, sections) = all.split_at_checked(Facts::SIZE)?;
-            let mut f = Fields::new(head);
-            let facts = Facts { generation: f.u64(), len: f.u32(), crc: f.u32() };
+            let facts = Facts::read(head)?;
             let sections = sections.get(..facts.len as usize)?;
             let mut crc = crc32fast::Hasher::new();
             crc.update(head.get(..Facts::SUMMED)?);
@@ -308,23 +305,6 @@ impl<'a, W: Write> Job<'a, W> {
         }
         let chunks = (0..self.region.page_size / size).map(|n| frame.at + u64::from(n * size));
         chunks.map(|at| take_page(&self.bytes, rings, at, size, place, &mut self.problems)).sum()
-    }
-}
-
-fn region_of(f: &mut Fields<'_>) -> Region {
-    Region {
-        magic: f.bytes(),
-        version: f.u32(),
-        endian: f.u32(),
-        wire_version: f.u32(),
-        snapshot_version: f.u32(),
-        page_size: f.u32(),
-        chunk_size: f.u32(),
-        rings: f.u32(),
-        frames: f.u32(),
-        facts: f.u32(),
-        ring: layout::ring(f),
-        crc: f.u32(),
     }
 }
 

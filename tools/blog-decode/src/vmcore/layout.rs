@@ -6,18 +6,20 @@
 //! It checks magic, version, sizes, and that every field lies within its structure, so later code
 //! can trust a layout.
 
-use super::memory::{counters, word, Fault, Fields, Memory as Mem};
+use std::mem::offset_of;
+
+use super::memory::{counters, word, Fault, Memory as Mem};
 use crate::{
     error::Error,
     record::Version,
     snapshot::VERSIONS,
     wire::{
         dump::{
-            ComponentRoot, Crash, LockLayout, MemoryRoot, RingLayout, Root, SlotLayout, TableRoot,
-            TaskLayout, TaskNote, Tick, TlsLayout, COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD,
-            ROOT_MAGIC, TICKS, VERSION,
+            ComponentRoot, Crash, MemoryRoot, RingLayout, Root, SlotLayout, TableRoot, TaskLayout,
+            Tick, TlsLayout, COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, VERSION,
         },
-        file::{self, Clock, ClockPair, Image, System},
+        field::Field,
+        file::{self, ClockPair, Image},
     },
 };
 
@@ -51,8 +53,8 @@ fn read_struct<const N: usize>(
 /// Reads the root; the error says what is wrong with it.
 pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, Error> {
     let at = |e: Fault| Error::File(format!("blog_root at {addr:#x}: {e}"));
-    let bytes = read_struct::<{ size_of::<Root>() }>(memory, addr, 12).map_err(at)?;
-    let root = parse_root(&mut Fields::new(&bytes));
+    let bytes = read_struct::<{ Root::SIZE }>(memory, addr, 12).map_err(at)?;
+    let root = parse_root(&bytes);
     let wrong = if root.magic != ROOT_MAGIC {
         "there is something else (wrong magic)".into()
     } else if root.endian == ENDIAN.swap_bytes() {
@@ -154,43 +156,15 @@ pub(super) fn table_fits(table: &TableRoot, size: u32) -> bool {
 
 /// Reads a component; `None`: there is something else.
 pub(super) fn component(memory: &impl Mem, addr: u64) -> Result<Option<ComponentRoot>, Fault> {
-    let bytes = read_struct::<{ size_of::<ComponentRoot>() }>(memory, addr, 4)?;
-    let mut f = Fields::new(&bytes);
-    let c = ComponentRoot {
-        magic: f.u32(),
-        size: f.u32(),
-        slot: f.u32(),
-        enabled: f.u8(),
-        level: f.u8(),
-        mode: f.u8(),
-        attached: f.u8(),
-        size_kb: f.u32(),
-        ring_kb: f.u32(),
-        memory: f.u64(),
-        lost: f.u64(),
-        name: f.bytes(),
-        cleared: f.u64(),
-    };
+    let bytes = read_struct::<{ ComponentRoot::SIZE }>(memory, addr, 4)?;
+    let c = ComponentRoot::get(&bytes);
     Ok((c.magic == COMPONENT_MAGIC).then_some(c))
 }
 
 /// Reads what a component has in memory; `None`: there is something else.
 pub(super) fn memory(memory: &impl Mem, addr: u64) -> Result<Option<MemoryRoot>, Fault> {
-    let bytes = read_struct::<{ size_of::<MemoryRoot>() }>(memory, addr, 4)?;
-    let mut f = Fields::new(&bytes);
-    let m = MemoryRoot {
-        magic: f.u32(),
-        size: f.u32(),
-        rings: table(&mut f),
-        slots: table(&mut f),
-        page_size: f.u32(),
-        chunk_size: f.u32(),
-        chunks: f.u32(),
-        reserved: f.u32(),
-        gone: f.u64(),
-        gone_count: f.u32(),
-        gone_stride: f.u32(),
-    };
+    let bytes = read_struct::<{ MemoryRoot::SIZE }>(memory, addr, 4)?;
+    let m = MemoryRoot::get(&bytes);
     let parts = u64::from(m.chunks) * u64::from(m.chunk_size);
     let sound = m.magic == MEMORY_MAGIC
         && (256..=MAX_STRUCT).contains(&m.page_size)
@@ -231,211 +205,74 @@ pub(super) fn loose(
 
 /// Takes an image's entry apart; `None`: it makes no sense.
 pub(super) fn image(bytes: &[u8]) -> Option<Image> {
-    let mut f = Fields::new(bytes);
-    let image = Image {
-        first: f.u32(),
-        count: f.u32(),
-        loaded: f.u32(),
-        build_id_len: f.u32(),
-        build_id: f.bytes(),
-        reserved: f.u32(),
-        name: f.bytes(),
-    };
+    let image = Image::get(bytes);
     (image.build_id_len as usize <= file::BUILD_ID_MAX && image.first != 0).then_some(image)
 }
 
-/// Where the fields of a ring are.
-pub(super) fn ring(f: &mut Fields<'_>) -> RingLayout {
-    RingLayout {
-        size: f.u32(),
-        busy: f.u32(),
-        page: f.u32(),
-        seq: f.u32(),
-        pages: f.u32(),
-        held: f.u32(),
-        lost: f.u32(),
-        told: f.u32(),
-        id: f.u32(),
-        version: f.u32(),
-        state: f.u32(),
-        context: f.u32(),
-        cpu: f.u32(),
-        pid: f.u32(),
-        tgid: f.u32(),
-        comm: f.u32(),
-        exit_clock: f.u32(),
-        first_seq: f.u32(),
-        taken: f.u32(),
-        next: f.u32(),
+/// The root that these bytes are, of any version that is read.
+fn parse_root(bytes: &[u8]) -> Box<Root> {
+    match u32::get(bytes.get(offset_of!(Root, version)..).unwrap_or_default()) {
+        ..=3 => root_3(bytes),
+        _ => Box::new(Root::get(bytes)),
     }
 }
 
-fn table(f: &mut Fields<'_>) -> TableRoot {
-    TableRoot {
-        chunks: f.u64(),
-        capacity: f.u32(),
-        per_chunk: f.u32(),
-        stride: f.u32(),
-        reserved: f.u32(),
-    }
-}
+/// A root of version 3, which had other ticks and [`ClockPair::LEAST`] bytes of each pair, as one of
+/// today: where its parts were is where they are now, less what has come before them.
+fn root_3(old: &[u8]) -> Box<Root> {
+    /// When BLog started.
+    const START: usize = offset_of!(Root, clock_base);
+    const PAIR: usize = ClockPair::LEAST;
+    const TICK: usize = PAIR + 8;
+    /// How many ticks were taken; and the last one of each second, of an even and of an odd number.
+    const TAKEN: usize = START + PAIR;
+    const JIFFIES: usize = TAKEN + 8 + 2 * TICK;
+    const CRASH: usize = JIFFIES + 16;
+    const LAYOUTS: usize = CRASH + Crash::SIZE - (ClockPair::SIZE - PAIR);
+    /// A list of its own: instants before and after sleeps, and before and after the clock became
+    /// another one. Number `n` is at `n % 64`; the oldest two may just be being stored.
+    const BREAKS: usize = LAYOUTS + offset_of!(Root, task_notes) - offset_of!(Root, ring);
+    const KEPT: u64 = 64;
+    const NOTES: usize = BREAKS + 16 + KEPT as usize * TICK;
 
-fn pair(f: &mut Fields<'_>, version: u32) -> ClockPair {
-    ClockPair {
-        clock: f.u64(),
-        mono: f.u64(),
-        boot: f.u64(),
-        real: f.u64(),
-        local: if version > 3 { f.u64() } else { 0 },
-    }
-}
-
-fn tick(f: &mut Fields<'_>, version: u32) -> Tick {
-    Tick { pair: pair(f, version), jiffies: f.u64() }
-}
-
-/// The ticks of version 3, but for [`breaks`]: when BLog started, and the last one of each second.
-fn seconds(f: &mut Fields<'_>) -> Vec<Tick> {
-    let start = Tick { pair: pair(f, 3), jiffies: 0 };
-    let (taken, [even, odd]) = (f.u64(), [tick(f, 3), tick(f, 3)]);
-    let last = match taken {
-        0 => None,
-        n if n % 2 == 1 => Some(even),
-        _ => Some(odd),
+    let part = |from: usize, to: usize| old.get(from..to).unwrap_or_default();
+    let mut new = vec![0; Root::SIZE];
+    let mut put = |at: usize, part: &[u8]| {
+        let room = new.len().saturating_sub(at).min(part.len());
+        new[at..at + room].copy_from_slice(&part[..room]);
     };
-    [start].into_iter().chain(last).collect()
-}
+    put(0, part(0, START));
+    put(offset_of!(Root, jiffies), part(JIFFIES, CRASH));
+    let pair = CRASH + offset_of!(Crash, pair);
+    put(offset_of!(Root, crash), part(CRASH, pair + PAIR));
+    put(offset_of!(Root, crash) + offset_of!(Crash, task), part(pair + PAIR, LAYOUTS));
+    put(offset_of!(Root, ring), part(LAYOUTS, BREAKS));
+    put(offset_of!(Root, task_notes), part(NOTES, old.len()));
+    let mut root = Box::new(Root::get(&new));
 
-/// In version 3, a list of its own: instants before and after sleeps, and before and after the clock
-/// became another one. Number `n` is at `n % 64`; the oldest two may just be being stored.
-fn breaks(f: &mut Fields<'_>) -> impl Iterator<Item = Tick> {
-    const BREAKS: u64 = 64;
-    f.u64();
-    let taken = f.u64();
-    let all: [Tick; BREAKS as usize] = std::array::from_fn(|_| tick(f, 3));
-    (taken.saturating_sub(BREAKS - 2)..taken).map(move |n| all[(n % BREAKS) as usize])
-}
-
-fn parse_root(f: &mut Fields<'_>) -> Box<Root> {
-    let (magic, version) = (f.bytes(), f.u32());
-    let mut ticks = Vec::new();
-    let mut root = Box::new(Root {
-        magic,
-        version,
-        size: f.u32(),
-        endian: f.u32(),
-        wire_version: f.u32(),
-        snapshot_version: f.u32(),
-        state: f.u32(),
-        system: System {
-            page_size: f.u32(),
-            cpus: f.u32(),
-            pointer_size: f.u32(),
-            reserved: f.u32(),
-            release: f.bytes(),
-            machine: f.bytes(),
-            host: f.bytes(),
-            boot_id: f.bytes(),
-        },
-        clock: Clock { kind: f.u32(), pairs: f.u32(), hz: f.u64() },
-        clock_base: if version > 3 { f.u64() } else { 0 },
-        ticks_len: if version > 3 { f.u32() } else { 0 },
-        reserved3: if version > 3 { f.u32() } else { 0 },
-        ticks: match version {
-            ..=3 => {
-                ticks = seconds(f);
-                [Tick::default(); TICKS]
-            }
-            _ => std::array::from_fn(|_| tick(f, version)),
-        },
-        jiffies: f.u64(),
-        jiffies_hz: f.u32(),
-        reserved: f.u32(),
-        crash: Crash {
-            frozen: f.u32(),
-            noted: f.u32(),
-            pair: pair(f, version),
-            task: f.u64(),
-            cpu: f.u32(),
-            pid: f.i32(),
-            tgid: f.i32(),
-            reserved: f.u32(),
-            comm: f.bytes(),
-        },
-        ring: ring(f),
-        slot: SlotLayout { size: f.u32(), page: f.u32(), shape: f.u32(), reserved: f.u32() },
-        tls: TlsLayout { size: f.u32(), first: f.u32(), task: f.u32(), reserved: f.u32() },
-        task: TaskLayout {
-            size: f.u32(),
-            pid: f.u32(),
-            tgid: f.u32(),
-            comm: f.u32(),
-            state: f.u32(),
-            exit_state: f.u32(),
-            flags: f.u32(),
-            on_cpu: f.u32(),
-            cpu: f.u32(),
-            blog_tls: f.u32(),
-            tasks: f.u32(),
-            thread_node: f.u32(),
-            signal: f.u32(),
-            thread_head: f.u32(),
-            group_leader: f.u32(),
-            stack: f.u32(),
-            last_switch_time: f.u32(),
-            blocker: f.u32(),
-        },
-        images: f.u64(),
-        images_len: f.u32(),
-        image_size: f.u32(),
-        components: f.u64(),
-        components_len: f.u32(),
-        reserved2: f.u32(),
-        tables: table(f),
-        init_task: {
-            let init_task = f.u64();
-            if version <= 3 {
-                ticks.extend(breaks(f));
-            }
-            init_task
-        },
-        task_notes: f.u64(),
-        task_notes_len: f.u32(),
-        task_note_size: f.u32(),
-        // All zeros in a dump of a kernel that has none.
-        counts: table(f),
-        side_tables: f.u64(),
-        side_tables_len: f.u32(),
-        side_table_size: f.u32(),
-        locks: LockLayout { mutex: f.u32(), semaphore: f.u32(), rwsem: f.u32(), reserved: f.u32() },
-    });
-    if version <= 3 {
-        for (to, tick) in root.ticks.iter_mut().zip(&ticks) {
-            *to = *tick;
-        }
-        root.ticks_len = ticks.len() as u32;
+    let tick = |at: usize| Tick {
+        pair: ClockPair::get(part(at, at + PAIR)),
+        jiffies: u64::get(part(at + PAIR, at + TICK)),
+    };
+    let start = Tick { jiffies: 0, ..tick(START) };
+    let seconds = u64::get(part(TAKEN, TAKEN + 8));
+    let last = (seconds != 0).then(|| tick(TAKEN + 8 + (seconds + 1) as usize % 2 * TICK));
+    let breaks = u64::get(part(BREAKS + 8, BREAKS + 16));
+    let breaks = (breaks.saturating_sub(KEPT - 2)..breaks)
+        .map(|n| tick(BREAKS + 16 + (n % KEPT) as usize * TICK));
+    let ticks = [start].into_iter().chain(last).chain(breaks);
+    root.ticks_len = 0;
+    for (to, tick) in root.ticks.iter_mut().zip(ticks) {
+        *to = tick;
+        root.ticks_len += 1;
     }
     root
-}
-
-/// Takes the note of a task apart.
-pub(super) fn task_note(bytes: &[u8]) -> TaskNote {
-    let mut f = Fields::new(bytes);
-    TaskNote {
-        task: f.u64(),
-        state: f.u32(),
-        exit_state: f.u32(),
-        flags: f.u32(),
-        cpu: f.u32(),
-        on_cpu: f.u32(),
-        reserved: f.u32(),
-    }
 }
 
 /// A root without anything.
 #[cfg(test)]
 pub(super) fn nothing() -> Box<Root> {
-    parse_root(&mut Fields::new(&[0; size_of::<Root>()]))
+    parse_root(&[])
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::wire::field::Field;
+
 /// Why memory can't be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -38,49 +40,11 @@ pub trait Physical {
     fn read(&self, addr: u64, buf: &mut [u8]) -> Result<(), Fault>;
 }
 
-/// Reads structures field by field, in the order of their declaration. What lies after the end is
-/// 0: an older kernel's structure, which has grown since.
-pub(super) struct Fields<'a>(&'a [u8]);
-
-impl<'a> Fields<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self(bytes)
-    }
-
-    pub(super) fn bytes<const N: usize>(&mut self) -> [u8; N] {
-        let mut out = [0; N];
-        let (head, rest) = self.0.split_at(self.0.len().min(N));
-        out[..head.len()].copy_from_slice(head);
-        self.0 = rest;
-        out
-    }
-
-    pub(super) fn u8(&mut self) -> u8 {
-        u8::from_le_bytes(self.bytes())
-    }
-
-    pub(super) fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.bytes())
-    }
-
-    pub(super) fn i32(&mut self) -> i32 {
-        i32::from_le_bytes(self.bytes())
-    }
-
-    pub(super) fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.bytes())
-    }
-
-    pub(super) fn u64s<const N: usize>(&mut self) -> [u64; N] {
-        std::array::from_fn(|_| self.u64())
-    }
-}
-
 /// Eight counters, as the kernel keeps them of losses.
 pub(super) fn counters(memory: &impl Memory, addr: u64) -> Result<[u64; 8], Fault> {
     let mut raw = [0; 64];
     memory.read(addr, &mut raw)?;
-    Ok(Fields::new(&raw).u64s())
+    Ok(Field::get(&raw))
 }
 
 /// A `u64`.

@@ -62,7 +62,7 @@ pub use self::kept::kept;
 pub(crate) use self::layout::READS;
 use self::{
     crashed::Crashed,
-    memory::{Fields, Memory},
+    memory::Memory,
     out::Out,
     problems::Problems,
     rings::{FoundPage, FoundRing},
@@ -75,6 +75,7 @@ use crate::{
     snapshot::{component_name, text},
     wire::{
         dump::{self, Root, SideTable},
+        field::Field,
         file::{ComponentSection, NAME_MAX, TABLES_MAX, TABLE_MAX},
         page::PageInfo,
         record::SITE_MAX,
@@ -198,13 +199,12 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
     /// Writes the side tables that the kernel has: those of probes.
     fn side_tables(&mut self) -> Result<(), Error> {
         let (root, problems) = (self.root, &mut self.result.problems);
-        let mut raw = vec![0; size_of::<SideTable>().min(root.side_table_size as usize)];
+        let mut raw = vec![0; SideTable::SIZE.min(root.side_table_size as usize)];
         for n in 0..root.side_tables_len.min(TABLES_MAX as u32) {
             let at = u64::from(n) * u64::from(root.side_table_size);
             let addr = root.side_tables.wrapping_add(at);
             let table = self.memory.read(addr, &mut raw).and_then(|()| {
-                let mut f = Fields::new(&raw);
-                let (bytes, len) = (f.u64(), f.u32());
+                let SideTable { bytes, len, .. } = SideTable::get(&raw);
                 let mut table = vec![0; (len as usize).min(TABLE_MAX)];
                 self.memory.read(bytes, &mut table).map(|()| table)
             });
@@ -248,7 +248,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
         let problems = &mut self.result.problems;
         let place = "counts of sites";
         let each = |site: u32, _, bytes: &[u8], _: &mut Problems| {
-            let n = Fields::new(bytes).u64();
+            let n = u64::get(bytes);
             if n != 0 && site <= SITE_MAX {
                 let part = counts.entry(site / IN_COUNTS * IN_COUNTS).or_default();
                 part.resize((site % IN_COUNTS) as usize, 0);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::{
     layout,
-    memory::{Fields, Memory},
+    memory::Memory,
     problems::Problems,
     table::{at_addr, Walks},
     tasks::Tasks,
@@ -18,6 +18,7 @@ use crate::{
     blogfmt::bytes::{array, u32_at, u64_at, u8_at},
     wire::{
         dump::{MemoryRoot as Layout, RingLayout, Root, RING_BUSY},
+        field::Field,
         file::RingSection,
         page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
         record::Context,
@@ -135,7 +136,7 @@ pub(super) fn candidate(
 ) -> Option<Candidate> {
     let word = |at: u32| u32_at(bytes, at as usize).unwrap_or(0);
     let long = |at: u32| u64_at(bytes, at as usize).unwrap_or(0);
-    let counters = |at: u32| Fields::new(bytes.get(at as usize..).unwrap_or(&[])).u64s();
+    let counters = |at: u32| Field::get(bytes.get(at as usize..).unwrap_or(&[]));
     let state = u8_at(bytes, l.state as usize)?;
     let context = u8_at(bytes, l.context as usize)?;
     if state == 0 {

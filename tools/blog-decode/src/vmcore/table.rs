@@ -6,10 +6,10 @@ use std::{cell::Cell, collections::HashSet};
 
 use super::{
     layout,
-    memory::{Fault, Fields, Memory},
+    memory::{Fault, Memory},
     problems::Problems,
 };
-use crate::wire::dump::TableRoot;
+use crate::wire::{dump::TableRoot, field::Field};
 
 /// Things in all tables and lists together, at most: about what 64 GiB of log have.
 const MAX_THINGS: u64 = 1 << 24;
@@ -72,9 +72,7 @@ impl Walks {
                 problems.grave(place, "part of a table can't be read", || at_addr(at, &e));
                 continue;
             }
-            let mut fields = Fields::new(bytes);
-            for n in from..from + count {
-                let chunk = fields.u64();
+            for (n, chunk) in (from..).zip(bytes.chunks_exact(8).map(u64::get)) {
                 if chunk == 0 {
                     continue;
                 }

@@ -15,6 +15,7 @@ use crate::{
     blogfmt::bytes::{array, u32_at, u64_at, u8_at},
     wire::{
         dump::{state_letter, Root, TaskNote, COMPONENTS, NO_FIELD},
+        field::Field,
         file::{
             LockKind, Task, Wait, COMM_LEN, TASK_CRASHED, TASK_HOLDER, TASK_KERNEL, TASK_RUNNING,
             WAIT_GONE, WAIT_LINKS, WAIT_READERS,
@@ -328,13 +329,13 @@ fn notes(memory: &impl Memory, root: &Root, problems: &mut Problems) -> HashMap<
     };
     for n in 0..u64::from(len) {
         let at = root.task_notes.wrapping_add(n * size);
-        let mut raw = [0; size_of::<TaskNote>()];
+        let mut raw = [0; TaskNote::SIZE];
         let within = raw.len().min(size as usize);
         if let Err(e) = memory.read(at, &mut raw[..within]) {
             problems.grave(PLACE, "notes of tasks can't be read", || at_addr(at, &e));
             break;
         }
-        let note = layout::task_note(&raw);
+        let note = TaskNote::get(&raw);
         notes.insert(note.task, note);
     }
     notes
