@@ -128,6 +128,7 @@ def test_one_version_is_named_everywhere() -> None:
         name: re.search(pattern, (TOP / name).read_text(), re.MULTILINE)
         for name, pattern in {
             "tools/blog-decode/Cargo.toml": r'^version = "(.+)"$',
+            "tools/blog-ctl/Cargo.toml": r'^version = "(.+)"$',
             "tools/drgn/pyproject.toml": r'^version = "(.+)"$',
             "packaging/stock/exports.c": r'^MODULE_VERSION\("(.+)"\);$',
             "packaging/debian/changelog": r"\((.+?)\)",

@@ -3,7 +3,7 @@
 
 The stream files: system calls, latency, twenty readers at once, slow readers, drivers and
 components that go away meanwhile. Captures decode to the records of the rings, each once.
-blog-decode: follow, record and control on the real files of debugfs.
+blog-decode --follow, record and blog-ctl on the real files of debugfs.
 """
 
 import json
@@ -32,7 +32,9 @@ def programs(work: Path, decoder: Path, sh: Run) -> dict[str, Path]:
     streams = work / "bin/streams"
     sh("cc", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-result", "-Werror",
        "-static", "-o", streams, HERE / "streams.c")  # fmt: skip
-    return {**for_guest(decoder, work / "bin/blog-decode"), "bin/streams": streams}
+    ctl = decoder.with_name("blog-ctl")
+    return {**for_guest(decoder, work / "bin/blog-decode"), **for_guest(ctl, work / "bin/blog-ctl"),
+            "bin/streams": streams}  # fmt: skip
 
 
 def boot(work: Path, programs: dict[str, Path], name: str, **machine: Any) -> vm.Result:

@@ -33,7 +33,7 @@ def test_make_install(work: Path, sh: Run) -> None:
     sh("make", "-C", TOP, "install", f"DESTDIR={to}", "PREFIX=/opt/blog")
     sh(to / "opt/blog/bin/blog-decode", "--version")
     sh(to / "opt/blog/bin/blog-fmt-sidetable", "--show", GOLDEN / "golden_mod.blogfmt")
-    for program in ("blog-decode", "blog-fmt-sidetable"):
+    for program in ("blog-decode", "blog-ctl", "blog-fmt-sidetable"):
         assert (to / f"opt/blog/share/man/man1/{program}.1").stat().st_size
     # All is below PREFIX, and nothing of it runs by itself.
     assert os.listdir(to) == ["opt"] and sorted(os.listdir(to / "opt")) == ["blog", "other"]
@@ -323,6 +323,7 @@ man finds blog-fmt-sidetable: man -w blog-fmt-sidetable >/dev/null
 man has nothing to complain of: ! man --warnings -E UTF-8 -l /usr/share/man/man1/blog-*.1.gz 2>&1 >/dev/null | grep .
 bash completes: bash complete.bash | grep -qx -- --sidetable
 zsh completes: zsh -f complete.zsh | paste -sd' ' | grep -qx '_blog-decode loads'
+blog-ctl runs: blog-ctl --help | grep -q "trigger NAME" && man -w blog-ctl >/dev/null
 fish completes: fish -c 'complete -C "blog-decode --sid"' | grep -q -- '^--sidetable'
 copyright, changelog and the helper for drgn are there: ls /usr/share/doc/blog-tools/copyright /usr/share/doc/blog-tools/changelog.gz /usr/lib/python3/dist-packages/drgn_blog.py
 the program for crash kernels is where its unit has it: test -x "$(sed -n s/^ExecStartPre=-//p /usr/lib/systemd/system/kdump-tools-dump.service.d/blog.conf)"

@@ -20,7 +20,8 @@ STOPPED = {"bps": 1, "bps_rd": 0, "bps_wr": 0, "iops": 0, "iops_rd": 0, "iops_wr
 
 @pytest.fixture(scope="module")
 def programs(work: Path, decoder: Path) -> dict[str, Path]:
-    return for_guest(decoder, work / "blog-decode")
+    ctl = decoder.with_name("blog-ctl")
+    return for_guest(decoder, work / "blog-decode") | for_guest(ctl, work / "blog-ctl")
 
 
 @pytest.mark.kernels("x86")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# blog-decode on the files of a running kernel: follow, record and control. Prints
+# blog-decode on the files of a running kernel: --follow, record and blog-ctl. Prints
 # TAP for the runner.
 . /lib.sh
 
@@ -83,26 +83,26 @@ logs() {
 		not_ok "$3: $(count '^queue Read') queued, $(count '^complete Read') completed"
 	fi
 }
-is "the state is shown" sh -c 'blog-decode control | grep -E "^rnull  +yes debug"'
-is "a level is set" blog-decode control 'component rnull level=info'
+is "the state is shown" sh -c 'blog-ctl | grep -E "^rnull  +yes debug"'
+is "a level is set" blog-ctl 'component rnull level=info'
 logs 0 0 "then there are no debug records"
-is "a dry run says which sites" sh -c "blog-decode control --dry-run 'format queue +p' | grep '^on .*queue'"
+is "a dry run says which sites" sh -c "blog-ctl --dry-run 'format queue +p' | grep '^on .*queue'"
 logs 0 0 "and switches none"
-is "sites are switched by format" sh -c "blog-decode control 'format queue level debug +p' | grep 'rnull_mod: 0 -> '"
+is "sites are switched by format" sh -c "blog-ctl 'format queue level debug +p' | grep 'rnull_mod: 0 -> '"
 logs 8 0 "these log, and no others"
 line=$(blog-decode sites --json /lib/modules/*/blog/rnull_mod*.blogfmt |
 	sed -n 's/.*"line":\([0-9]*\),.*"format":"complete.*/\1/p' | head -n 1)
-is "sites are switched by file and line" blog-decode control "file rnull.rs:$line +p"
+is "sites are switched by file and line" blog-ctl "file rnull.rs:$line +p"
 logs 8 8 "these log, too"
-is "all follow the level again" blog-decode control 'module rnull_mod =_; component rnull level=debug'
+is "all follow the level again" blog-ctl 'module rnull_mod =_; component rnull level=debug'
 logs 8 8 "as before"
-if blog-decode control 'component rnull off' 'format nosuchtext +p' 2> /tmp/error; then
+if blog-ctl 'component rnull off' 'format nosuchtext +p' 2> /tmp/error; then
 	not_ok "an unknown site is no error"
 else
 	is "an unknown site is an error" grep 'no call site is like that' /tmp/error
 fi
 is "and nothing was done" test "$(cat "$RNULL/enable")" = 1
-is "what the kernel refuses is reported" sh -c "! blog-decode control 'component rnull size_kb=1' && blog-decode control 'component rnull size_kb=1' 2>&1 | grep 'out of range; nothing was changed'"
+is "what the kernel refuses is reported" sh -c "! blog-ctl 'component rnull size_kb=1' && blog-ctl 'component rnull size_kb=1' 2>&1 | grep 'out of range; nothing was changed'"
 
 # --- record
 echo 1 > "$RNULL/clear"

@@ -30,15 +30,15 @@ modprobe blog || die "modprobe blog"
 modprobe rust_blog || die "modprobe rust_blog"
 echo "$EVENTS" > $TRACING/kprobe_events || die "ftrace's events"
 echo 1 > $TRACING/events/beside/enable || die "enabling them"
-blog-decode probe add rust_blog 'f:do_exit "beside entry %lu" code' || die "entry"
-blog-decode probe add rust_blog 'f:kernel_clone%return "beside back %lu" $retval' || die "return"
-blog-decode probe add rust_blog 'f:kernel_clone "beside inside %llu" args->flags' || die "argument"
+blog-ctl probe add rust_blog 'f:do_exit "beside entry %lu" code' || die "entry"
+blog-ctl probe add rust_blog 'f:kernel_clone%return "beside back %lu" $retval' || die "return"
+blog-ctl probe add rust_blog 'f:kernel_clone "beside inside %llu" args->flags' || die "argument"
 echo > $TRACING/trace
 echo 1 > "$LOG/clear"
 for code in $(seq 100); do (exit $((code % 100 + 1))) & done
 wait
 echo 0 > $TRACING/events/beside/enable
-blog-decode probe remove rust_blog || die "remove"
+blog-ctl probe remove rust_blog || die "remove"
 theirs > /out/theirs
 ours > /out/ours
 
@@ -46,9 +46,9 @@ ours > /out/ours
 set_file 0 $TRACING/events/enable
 while [ ! -e /tmp/stop ]; do (exit 1); done &
 while [ ! -e /tmp/stop ]; do (exit 1); done &
-entry=$(blog-decode probe add --dry-run rust_blog 'f:do_exit "load %lu" code')
-back=$(blog-decode probe add --dry-run rust_blog 'f:kernel_clone%return "load %lu" $retval')
-point=$(blog-decode probe add --dry-run rust_blog 't:sched_process_exit "load %s" p->comm')
+entry=$(blog-ctl probe add --dry-run rust_blog 'f:do_exit "load %lu" code')
+back=$(blog-ctl probe add --dry-run rust_blog 'f:kernel_clone%return "load %lu" $retval')
+point=$(blog-ctl probe add --dry-run rust_blog 't:sched_process_exit "load %s" p->comm')
 for round in $(seq 40); do
 	for line in "$entry" "$back" "$point"; do
 		echo "$line" > "$LOG/probes" || die "round $round: $line"

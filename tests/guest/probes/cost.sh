@@ -35,9 +35,9 @@ event fprobe-return-event dynamic_events "f:cost/a $CALL%return value=\$retval"
 
 # probe WHAT TEXT
 probe() {
-	blog-decode probe add rust_blog "$2" || die "$1"
+	blog-ctl probe add rust_blog "$2" || die "$1"
 	settled "$1"
-	blog-decode probe remove rust_blog || die "remove $1"
+	blog-ctl probe remove rust_blog || die "remove $1"
 }
 probe blog-entry "f:$CALL \"hit\""
 probe blog-entry-2 "f:$CALL \"hit %lu %lu\" \$arg1 \$arg2"

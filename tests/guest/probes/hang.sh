@@ -8,9 +8,9 @@
 modprobe blog || die "modprobe blog"
 modprobe rust_blog || die "modprobe rust_blog"
 until [ -b /dev/vdb ]; do sleep 0.1; done
-blog-decode probe add rust_blog \
+blog-ctl probe add rust_blog \
 	'f:virtio_blk:virtio_queue_rq "queue tag %d sector %llu" bd->rq->tag bd->rq->__sector' || die queue
-blog-decode probe add rust_blog \
+blog-ctl probe add rust_blog \
 	'f:virtio_blk:virtblk_request_done "done tag %d sector %llu" req->tag req->__sector' || die "done"
 dd if=/dev/vdb of=/dev/null bs=4k count=100000000 iflag=direct &
 say "flows"

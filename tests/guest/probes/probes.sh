@@ -14,7 +14,7 @@ look() {
 
 # refused WHY NAME PROBE
 refused() {
-	if blog-decode probe add "$2" "$3" 2> /tmp/error; then
+	if blog-ctl probe add "$2" "$3" 2> /tmp/error; then
 		not_ok "'$3' is taken"
 	elif grep -q "$1" /tmp/error; then
 		ok "'$3' is refused"
@@ -24,9 +24,9 @@ refused() {
 }
 
 blog_on
-blog-decode probe add rnull 'f:kernel_clone%return "clone = %d" $retval' || die "probe of a return"
-blog-decode probe add rnull --level warn 'f:do_exit "exit %lu %s" $arg1 comm' || die "probe of an entry"
-blog-decode probe add rnull 't:sched_process_exit "gone %p" $arg1' || die "probe of a tracepoint"
+blog-ctl probe add rnull 'f:kernel_clone%return "clone = %d" $retval' || die "probe of a return"
+blog-ctl probe add rnull --level warn 'f:do_exit "exit %lu %s" $arg1 comm' || die "probe of an entry"
+blog-ctl probe add rnull 't:sched_process_exit "gone %p" $arg1' || die "probe of a tracepoint"
 
 children=
 for code in 3 4 5; do
@@ -44,14 +44,14 @@ same "entries have arguments" "768 1024 1280 " \
 same "the tracepoint is as often as the function" \
 	"$(grep -c "^exit [1-9]" /tmp/records)" "$(grep -c "^gone .* of $me\[" /tmp/records)"
 
-blog-decode probe list > /tmp/list || die "probe list"
+blog-ctl probe list > /tmp/list || die "probe list"
 same "all are listed" 3 "$(wc -l < /tmp/list)"
 if grep -q '^rnull [0-9]* warn f:do_exit "exit %lu %s" \$arg1 comm$' /tmp/list; then
 	ok "with what was written"
 else
 	not_ok "list: $(cat /tmp/list)"
 fi
-blog-decode probe remove rnull || die "probe remove"
+blog-ctl probe remove rnull || die "probe remove"
 same "all are removed" "" "$(cat "$RNULL/probes")"
 look
 before=$(grep -c "^clone" /tmp/records)
@@ -65,7 +65,7 @@ refused "needs the kernel's types" rnull 'f:do_exit "%lu" code'
 refused 'No such file' nobody 'f:do_exit'
 
 # Probes of a driver go with it.
-blog-decode probe add rnull 'f:do_exit' || die "probe without a format"
+blog-ctl probe add rnull 'f:do_exit' || die "probe without a format"
 rmmod rnull_mod || die "rmmod rnull_mod"
 same "a driver that goes takes its probes along" "" "$(cat "$RNULL/probes")"
 refused "isn't loaded" rnull 'f:do_exit'

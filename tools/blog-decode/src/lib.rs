@@ -39,9 +39,6 @@
 //! words.rs      last words in a kernel log become a stream
 //! qr.rs         the kernel log in a QR code
 //! tasks.rs      what each task did last, the likely culprit first
-//! control.rs    commands that switch components and call sites
-//! probe.rs      probes become lines for the kernel
-//! btf.rs        the kernel's types, which these need
 //! cli/          commands and options, and all of the above in a row
 //! wire/         the kernel's definitions of records and snapshots, by path
 //! blogfmt/      side tables and ELF: the files of scripts/blog-fmt-sidetable, by path
@@ -65,7 +62,6 @@ pub mod accounts;
 mod batch;
 pub mod blogfmt;
 pub mod boot;
-pub mod btf;
 mod calendar;
 pub mod captures;
 pub mod chain;
@@ -73,7 +69,6 @@ pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod clock;
-pub mod control;
 pub mod counts;
 pub mod decode;
 mod digits;
@@ -91,7 +86,6 @@ pub mod merge;
 pub mod open;
 mod order;
 pub mod output;
-pub mod probe;
 pub mod qr;
 pub mod quantile;
 mod queue;

@@ -4,11 +4,11 @@
 
 mod common;
 
-use std::{env, fs, os::unix::fs::symlink, path::Path, process::Command, thread};
+use std::fs;
 
 use blog_decode::sidetable::read_table;
 use common::{
-    image,
+    commands, image,
     rig::{snapshot, Rig, CLOCK},
     snapshot::{Builder, Page, Ring, BOOT_ID},
     stream::as_stream,
@@ -396,32 +396,6 @@ fn gaps(rig: &Rig) -> Vec<u8> {
     b.end()
 }
 
-/// A directory that looks like debugfs. The suite `control` tries the real one, in a guest.
-fn debugfs(rig: &Rig) {
-    rig.write(
-        "debugfs/control",
-        format!(
-            "module test_mod site 11-14 loaded 1 on 0 off 0 build_id {}\n\
-             module other site 20-29 loaded 1 on 1 off 2 build_id 0123456789abcdef\n\
-             module gone site 30-39 loaded 0 on 0 off 0 build_id fedcba9876543210\n",
-            rig.id()
-        ),
-    );
-    for name in ["disk", "disk2", "net"] {
-        for (key, value) in [
-            ("enable", "1"),
-            ("level", "info"),
-            ("mode", "overwrite"),
-            ("size_kb", "1024"),
-            ("ring_kb", "64"),
-            ("clear", ""),
-        ] {
-            rig.write(&format!("debugfs/{name}/{key}"), format!("{value}\n"));
-        }
-    }
-    rig.write("parameters/max_kb", "4096\n");
-}
-
 /// Snapshots with a single task, of which this makes the page.
 fn one_ring(b: &mut Builder, comm: &'static str, fill: impl FnOnce(&mut Page)) -> Vec<u8> {
     let ring = Ring::task(1, 1, 42, comm);
@@ -513,70 +487,9 @@ fn files(rig: &Rig) {
     rig.write("digits", digits(rig));
     rig.write("gaps", gaps(rig));
     rig.write("stream", stream(rig));
-    debugfs(rig);
 }
 
-/// Runs the commands of a text in a shell, and puts below each what it says, and its status.
-fn answered(text: &str) -> String {
-    let rig = Rig::new();
-    files(&rig);
-    let bin = rig.path("bin");
-    fs::create_dir(&bin).unwrap();
-    symlink(env!("CARGO_BIN_EXE_blog-decode"), bin.join("blog-decode")).unwrap();
-    let path = format!("{}:{}", bin.display(), env::var("PATH").unwrap());
-    let other = read_table(&rig.path("other/other.ko"), |_| true).unwrap();
-    let other = other.unwrap().build_id_hex();
-    let mut all = String::new();
-    for line in text.lines().filter(|line| !line.starts_with(['>', '?'])) {
-        all += &format!("{line}\n");
-        let Some(command) = line.strip_prefix("$ ") else {
-            continue;
-        };
-        let output = Command::new("sh")
-            .args(["-c", &format!("exec 2>&1; {command}")])
-            .current_dir(rig.path(""))
-            .env("PATH", &path)
-            .env("ID", rig.id())
-            .env("TZ", "UTC")
-            .env_remove("DEBUGINFOD_URLS")
-            .output()
-            .unwrap();
-        // The linker makes build IDs.
-        let said = String::from_utf8(output.stdout).unwrap();
-        let said = said.replace(&rig.id(), "$ID").replace(&other, "$OTHER_ID");
-        for line in said.lines() {
-            all += format!("> {line}").trim_end();
-            all.push('\n');
-        }
-        match output.status.code() {
-            Some(0) => {}
-            status => all += &format!("? {}\n", status.unwrap_or(-1)),
-        }
-    }
-    all
-}
-
-/// Where a text differs from what its commands say now.
-fn differs(path: &Path) -> Option<String> {
-    let text = fs::read_to_string(path).unwrap();
-    let now = answered(&text);
-    if env::var_os("BLOG_BLESS").is_some() {
-        fs::write(path, &now).unwrap();
-        return None;
-    }
-    let mut old = text.lines();
-    let new = now.lines().find(|&new| old.next() != Some(new));
-    (now != text).then(|| format!("{}: now {new:?}", path.display()))
-}
-
-/// `BLOG_BLESS=1` writes them anew.
 #[test]
 fn commands_say_what_their_files_have() {
-    let files = fs::read_dir(COMMANDS).unwrap();
-    let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-    let wrong: Vec<_> = thread::scope(|scope| {
-        let all: Vec<_> = files.iter().map(|path| scope.spawn(|| differs(path))).collect();
-        all.into_iter().filter_map(|one| one.join().unwrap()).collect()
-    });
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    commands::check(COMMANDS, files);
 }

@@ -5,12 +5,12 @@
 
 use std::io::Cursor;
 
+use blog_ctl::commands::{self as control, Command};
 use blog_decode::{
     blogfmt::{descriptor::Site, format::Table, printf},
     boot,
     cli::args::Cli,
     clock::LogClock,
-    control::{self, Command},
     decode::Filter,
     expr::Expr,
     foreign::{Kind, Log},

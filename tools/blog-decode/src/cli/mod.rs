@@ -18,8 +18,6 @@
 //! print.rs   entries to standard output, in all forms
 //! show.rs    show: records to standard output
 //! follow.rs  show --follow: records as they come
-//! control.rs control: switches components and call sites
-//! probe.rs   probe: records of functions and tracepoints
 //! record.rs  record: streams or snapshots into a directory
 //! poll.rs    waits for input and for signals
 //! convert.rs convert: files for other programs
@@ -33,7 +31,6 @@
 
 pub mod args;
 pub mod check;
-pub mod control;
 pub mod convert;
 pub mod count;
 pub mod extract;
@@ -44,7 +41,6 @@ pub mod new;
 pub mod pager;
 pub mod poll;
 pub mod print;
-pub mod probe;
 pub mod progress;
 pub mod record;
 pub mod report;
@@ -56,12 +52,16 @@ pub mod stats;
 pub mod tasks;
 pub mod time;
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    os::unix::process::CommandExt,
+    process,
+};
 
 use clap::{CommandFactory, Parser};
 
 use self::{
-    args::{command_first, misplaced, replaced, Cli, Command},
+    args::{command_first, misplaced, moved, replaced, Cli, Command},
     pager::Pager,
     report::{complain, print_all, written, Failure, Status},
 };
@@ -70,6 +70,12 @@ use crate::{blogfmt::format, record::Version, snapshot::VERSIONS, vmcore};
 /// Runs the program; returns its exit status.
 pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
     let args = command_first(args.into_iter().collect());
+    if let Some((old, new)) = moved(&args) {
+        complain(&format!("{old} is a program of its own: use {}", new.join(" ")));
+        let error = process::Command::new(new[0]).args(&new[1..]).args(&args[2..]).exec();
+        complain(&format!("{}: {error}", new[0]));
+        return Status::Failed;
+    }
     let (args, hint) = replaced(args);
     if let Some(hint) = hint {
         complain(&hint);
@@ -110,8 +116,6 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
         Command::Show(args) if args.follow => follow::follow(args),
         Command::Show(args) => show::show(args),
         Command::Record(args) => record::record(args),
-        Command::Control(args) => control::control(args),
-        Command::Probe(args) => probe::probe(args),
         Command::Stats(args) => stats::stats(args),
         Command::Sites(args) => sites::sites(args),
         Command::Convert(args) => convert::convert(args),
@@ -122,7 +126,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
             clap_complete::generate(*shell, &mut Cli::command(), "blog-decode", out);
             Ok(())
         }),
-        Command::Man => print_all(man),
+        Command::Man => print_all(|out| man(Cli::command(), out)),
     };
     let status = result.unwrap_or_else(Failure::tell);
     drop(pager);
@@ -143,9 +147,8 @@ fn versions(verbose: bool, out: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// The man page: that of the program, then those of its commands.
-fn man(out: &mut Vec<u8>) -> io::Result<()> {
-    let mut command = Cli::command();
+/// The man page: that of a program, then those of its commands.
+pub fn man(mut command: clap::Command, out: &mut Vec<u8>) -> io::Result<()> {
     command.build();
     let page = clap_mangen::Man::new(command.clone());
     page.render(out)?;

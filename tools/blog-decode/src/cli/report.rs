@@ -5,6 +5,7 @@
 use std::{
     io::{self, Write},
     process::ExitCode,
+    sync::OnceLock,
 };
 
 use super::progress;
@@ -63,6 +64,14 @@ impl From<&str> for Failure {
     }
 }
 
+/// The program, before its messages.
+static PROGRAM: OnceLock<&str> = OnceLock::new();
+
+/// Has messages begin with the name of another program than blog-decode.
+pub fn set_program(name: &'static str) {
+    let _ = PROGRAM.set(name);
+}
+
 /// Prints a message on standard error.
 pub fn complain(what: &str) {
     progress::clear();
@@ -70,7 +79,7 @@ pub fn complain(what: &str) {
     let what: String =
         without_number(what).chars().map(|c| if is_unsafe(c) { '?' } else { c }).collect();
     // In one write: what else goes to that file must not come in between.
-    let line = format!("blog-decode: {what}\n");
+    let line = format!("{}: {what}\n", PROGRAM.get().unwrap_or(&"blog-decode"));
     let _ = io::stderr().write_all(line.as_bytes());
 }
 

@@ -4,6 +4,7 @@
 
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
+pub mod commands;
 pub mod extracted;
 pub mod image;
 pub mod kallsyms;

@@ -14,6 +14,13 @@ use super::{
 
 const S: u64 = 1_000_000_000;
 
+/// The program of the package whose tests these are.
+pub const PROGRAM: &str =
+    match (option_env!("CARGO_BIN_EXE_blog-decode"), option_env!("CARGO_BIN_EXE_blog-ctl")) {
+        (Some(program), _) | (None, Some(program)) => program,
+        (None, None) => "",
+    };
+
 /// The pairs of the machine's clock.
 pub const CLOCK: [[u64; 4]; 2] =
     [[0, 0, 0, 1_700_000_000 * S], [100 * S, 100 * S, 100 * S, 1_700_000_100 * S]];
@@ -87,7 +94,7 @@ impl Rig {
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_blog-decode"));
+        let mut command = Command::new(PROGRAM);
         command.args(args).current_dir(self.dir.path());
         command.env_remove("DEBUGINFOD_URLS");
         command

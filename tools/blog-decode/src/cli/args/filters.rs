@@ -187,7 +187,8 @@ impl Around {
     }
 }
 
-pub(super) fn parse_level(s: &str) -> Result<u8, String> {
+/// The level that has this name.
+pub fn parse_level(s: &str) -> Result<u8, String> {
     let by_number = s.parse().ok().and_then(Level::from_u8);
     by_number
         .or_else(|| level_named(s))

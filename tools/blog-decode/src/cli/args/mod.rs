@@ -27,9 +27,9 @@ use clap::{Arg, CommandFactory, Parser, Subcommand};
 
 pub use self::{
     answers::{PairArgs, SpanArgs, Spans, Stats},
-    filters::{Around, Filters},
+    filters::{parse_level, Around, Filters},
     input::{Input, Logs, TablePaths},
-    live::{Control, Place, Probe, ProbeWhat, Record},
+    live::Record,
     output::{Color, Form, Jobs, Look, Output, TimeArg},
     saved::{Check, Convert, Show, Sites, Tasks},
 };
@@ -40,7 +40,7 @@ pub const TRACEFS: &str = "/sys/kernel/tracing";
 pub const DEBUGFS: &str = "/sys/kernel/debug";
 
 /// Where this kernel has them, as far as this user may know.
-fn place() -> PathBuf {
+pub fn place() -> PathBuf {
     let blog = |fs| Path::new(fs).join("blog");
     let missing = |e: io::Error| e.kind() == io::ErrorKind::NotFound;
     match blog(TRACEFS).metadata().is_err_and(missing) {
@@ -134,10 +134,6 @@ pub enum Command {
     Show(Box<Show>),
     /// Write this system's log to a directory that any machine can decode
     Record(Record),
-    /// Switch components and call sites of this system, or show their settings
-    Control(Control),
-    /// Record functions and tracepoints of the kernel that runs here
-    Probe(Probe),
     /// Count records, bytes and losses by component, ring and call site; or count records by any
     /// fields or arguments, also for each interval of time
     Stats(Box<Stats>),
@@ -172,6 +168,15 @@ const OLD: [(&str, &[&str]); 6] = [
     ("gaps", &["spans", "*", "*"]),
     ("versions", &["--version", "--verbose"]),
 ];
+
+/// The same that are now those of another program.
+const MOVED: [(&str, &[&str]); 2] = [("control", &["blog-ctl"]), ("probe", &["blog-ctl", "probe"])];
+
+/// The command of the version before, and the words of another program in its place.
+pub fn moved(args: &[OsString]) -> Option<(&'static str, &'static [&'static str])> {
+    let name = args.get(1)?.to_str()?;
+    MOVED.iter().find(|(command, _)| *command == name).copied()
+}
 
 /// The words in place of a command of the version before.
 fn old(name: &str) -> Option<&'static [&'static str]> {

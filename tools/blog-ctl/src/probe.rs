@@ -8,24 +8,27 @@ use std::{
     path::Path,
 };
 
-use super::{
-    args::{Probe, ProbeWhat},
-    here::why,
-    report::{print_all, Failure, Status},
-};
-use crate::{
+use blog_decode::{
     blogfmt::format::Table,
-    btf::Btf,
-    probe::{compile, Kind, Text},
+    cli::{
+        here::why,
+        report::{print_all, Failure, Status},
+    },
     wire::record::Level,
+};
+
+use crate::{
+    args::ProbeWhat,
+    btf::Btf,
+    compile::{compile, Kind, Text},
 };
 
 /// Types of what is built in, in the directory of types.
 const VMLINUX: &str = "vmlinux";
 
 /// Does it.
-pub fn probe(args: &Probe) -> Result<Status, Failure> {
-    match &args.what {
+pub fn probe(what: &ProbeWhat) -> Result<Status, Failure> {
+    match what {
         ProbeWhat::Add { component, probe, level, btf, dry_run, blog } => {
             let text = Text::parse(probe)?;
             let types = types(btf, &text)?;

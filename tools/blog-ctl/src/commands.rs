@@ -10,7 +10,7 @@
 
 use regex::Regex;
 
-use crate::{
+use blog_decode::{
     blogfmt::bytes::hex,
     error::Error,
     filter::{matches_glob, parse_range},

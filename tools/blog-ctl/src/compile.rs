@@ -11,19 +11,20 @@
 
 use std::fmt::Write;
 
-use crate::{
+use blog_decode::{
     blogfmt::{
         bytes::hex,
         descriptor::{Place as Where, Site},
         format::Table,
         printf::{self, Conversion, Count, Piece, What},
     },
-    btf::{Btf, Function, Id, Type},
     wire::{
         record::Level,
         types::{self, TypeCode, MAX_ARGS},
     },
 };
+
+use crate::btf::{Btf, Function, Id, Type};
 
 /// More isn't taken by the kernel.
 pub const LINE_MAX: usize = 4095;
@@ -421,7 +422,9 @@ pub fn compile(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{btf::tests::kernel, record::Version, sidetable::Sites};
+    use blog_decode::{record::Version, sidetable::Sites};
+
+    use crate::btf::tests::kernel;
 
     /// What the kernel is given for a probe after its table.
     fn fetches(text: &str) -> Result<String, String> {

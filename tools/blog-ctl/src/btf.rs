@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Types of the running kernel, as BTF describes them: as much of it as [`probe`](crate::probe) asks.
+//! Types of the running kernel, as BTF describes them: as much of it as [`compile`](crate::compile) asks.
 //!
 //! The kernel has one file of them, which describes vmlinux, and one for each module, which goes on
 //! after that. `Documentation/bpf/btf.rst` of the kernel is the format. Any bytes are read: what makes
@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use crate::blogfmt::bytes::{array, slice_at, u16_at, u32_at, until_nul};
+use blog_decode::blogfmt::bytes::{array, slice_at, u16_at, u32_at, until_nul};
 
 const MAGIC: u16 = 0xeb9f;
 const VERSION: u8 = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `control`: switches components and call sites of this system.
+//! Switches components and call sites of this system.
 //!
 //! It parses all commands and finds all sites before it writes anything. Then it reads the changed
 //! settings back and shows them.
@@ -12,18 +12,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    args::Control,
-    here::why,
-    poll::{self, Input, Signals},
-    report::{complain, print_all, Failure, Status},
-};
-use crate::{
-    control::{for_ids, images, parse, writes, Command, Query, Switched, Trigger},
+use blog_decode::{
+    cli::{
+        here::why,
+        poll::{self, Input, Signals},
+        report::{complain, print_all, Failure, Status},
+    },
     filter::matches_glob,
     output::level_name,
     sidetable::{SiteMap, Tables},
     wire::file::Image,
+};
+
+use crate::{
+    args::Control,
+    commands::{for_ids, images, parse, writes, Command, Query, Switched, Trigger},
 };
 
 /// Switches.
