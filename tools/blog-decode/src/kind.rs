@@ -2,17 +2,6 @@
 
 //! The kind of an unexpected file, by its first bytes.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-};
-
-use crate::unpack;
-
-/// A kind is known by so many bytes.
-const START: u64 = 64;
-
 /// How each kind begins, and its description in messages.
 const KINDS: [(&[u8], &str); 17] = [
     (b"BLOGSNAP", "a snapshot or stream of BLog, which needs no option"),
@@ -40,22 +29,11 @@ const KINDS: [(&[u8], &str); 17] = [
     (b"PAR1", "a Parquet file"),
     (b"<!DOCTYPE html>", "a page for a browser"),
 ];
-const DUMP: &str = "a crash dump, which goes with --vmcore";
+/// The kind of a dump.
+pub(crate) const DUMP: &str = "a crash dump, which goes with --vmcore";
 /// Where an ELF file says what it is for, and that it is a dump.
 const ELF_TYPE: usize = 16;
 const ELF_CORE: u8 = 4;
-
-/// Whether a regular file is a crash dump, packed or not.
-pub fn is_dump(path: &Path) -> bool {
-    let start = || {
-        let mut start = Vec::new();
-        unpack::reader(File::open(path)?)?.take(START).read_to_end(&mut start)?;
-        Ok::<_, io::Error>(start)
-    };
-    // A file of the kernel has no size, and a read of it may take a snapshot.
-    path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0)
-        && start().is_ok_and(|start| of(&start) == Some(DUMP))
-}
 
 /// What a file is that begins so; `None`: nothing that is known.
 pub(crate) fn of(start: &[u8]) -> Option<&'static str> {

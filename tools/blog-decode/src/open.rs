@@ -5,7 +5,8 @@
 
 use std::{
     collections::HashSet,
-    fs, io,
+    fs::{self, File},
+    io::{self, Read},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
@@ -15,7 +16,7 @@ use crate::{
     error::Error,
     kind, qr,
     snapshot::{open_source, Snapshot},
-    vmcore,
+    unpack, vmcore,
     wire::{file::FILE_MAGIC, persist},
     words::Scan,
 };
@@ -25,6 +26,8 @@ use crate::{
 const OPEN_MAX: usize = 32;
 /// No kernel sets as much memory aside for a reboot.
 const KEPT_MAX: u64 = 16 << 30;
+/// The kind of a file is known by so many bytes.
+const START: u64 = 64;
 /// As much of a text is read at once; the text of a QR code is shorter.
 const TEXT: usize = 64 << 10;
 
@@ -113,6 +116,18 @@ pub fn has_records(path: &Path) -> bool {
     let is_one = |word| matches!(word, "stream" | "snapshot" | "blog" | PART);
     // A stream of the kernel has no end.
     matches!(name, "snapshot" | "blog") || name.split('.').skip(1).any(is_one)
+}
+
+/// Whether a regular file is a crash dump, packed or not.
+pub fn is_dump(path: &Path) -> bool {
+    let start = || {
+        let mut start = Vec::new();
+        unpack::reader(File::open(path)?)?.take(START).read_to_end(&mut start)?;
+        Ok::<_, io::Error>(start)
+    };
+    // A file of the kernel has no size, and a read of it may take a snapshot.
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0)
+        && start().is_ok_and(|start| kind::of(&start) == Some(kind::DUMP))
 }
 
 /// Opens all that is in a file, at least one snapshot, beside so many others. It calls `tick` now

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     blogfmt::source::Source,
     error::Error,
-    kind::is_dump,
+    open::is_dump,
     snapshot::Snapshot,
     vmcore::{self, Extracted},
 };
