@@ -28,6 +28,7 @@ def metadata(manifest, triple):
         "--format-version=1",
         "--locked",
         "--offline",
+        "--features=parquet",
         "--manifest-path",
         manifest,
         "--filter-platform",

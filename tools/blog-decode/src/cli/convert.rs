@@ -6,7 +6,6 @@ use std::{
     fs::{self, File},
     io::{self, BufWriter, Write},
     path::Path,
-    thread,
 };
 
 use super::{
@@ -27,7 +26,6 @@ use crate::{
         ctf::Ctf,
         html::Html,
         otlp::{Maker, Otlp},
-        parquet::{packer, Parquet},
         perfetto::{pack_full, Perfetto},
     },
     snapshot::{text, Snapshot},
@@ -74,9 +72,14 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
         Form::Html => {
             new::file(&args.output, |out| told(html(input, pairs, &mut each, out)).map(|n| odd = n))
         }
+        #[cfg(feature = "parquet")]
         Form::Parquet => new::directory(&args.output, |path| {
             told(parquet(input, &mut each, path)).map(|n| odd = n)
         }),
+        #[cfg(not(feature = "parquet"))]
+        Form::Parquet => Err("this blog-decode was built without Parquet: \
+                              build it with the feature parquet"
+            .into()),
         Form::Otlp => {
             new::file(&args.output, |out| told(otlp(input, &mut each, out)).map(|n| odd = n))
         }
@@ -225,8 +228,10 @@ fn releases(input: &Input) -> Vec<String> {
     input.files.iter().map(of).collect()
 }
 
+#[cfg(feature = "parquet")]
 fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
-    thread::scope(|scope| {
+    use crate::output::parquet::{packer, Parquet};
+    std::thread::scope(|scope| {
         let packer = packer(scope, usize::from(each.threads > 1))?;
         let mut rows = Parquet::new(path, releases(input), packer);
         each.run(|entry| rows.entry(entry))?;

@@ -2,14 +2,14 @@
 
 //! Output of entries: [`text`] for people, [`json`] and [`csv`] for programs, [`template`] for the
 //! user's own form, [`ctf`] and [`perfetto`] for viewers of traces, [`html`] for a browser,
-//! [`parquet`] and [`otlp`] for fleets.
+//! `parquet` and [`otlp`] for fleets.
 
 pub mod csv;
 pub mod ctf;
 pub mod html;
 pub mod json;
 pub mod otlp;
-#[cfg(feature = "cli")]
+#[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod perfetto;
 mod proto;
