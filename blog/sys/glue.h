@@ -209,6 +209,7 @@ struct task_struct *blog_waits(const struct task_struct *task, u64 *lock, u32 *k
 unsigned long blog_tls_lock(u32 group);
 void blog_tls_unlock(u32 group, unsigned long flags);
 void blog_tls_sync(void);
+const char *blog_lacks(void);
 void blog_uts(char names[3][64]);
 u32 blog_param_max_kb(void);
 int blog_set_events(const char *val, const struct kernel_param *kp);

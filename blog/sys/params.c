@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Module parameters: those of the kernel crate can neither be changed at run time
- * nor hold a text. And the machine's names, which that crate lacks.
+ * nor hold a text. And the machine's names, and what its kernel lacks.
  */
 
 #include <linux/cleanup.h>
@@ -188,6 +188,36 @@ const char *blog_take_early(void)
 	/* Pairs with blog_show_settings(). */
 	smp_store_release(&blog_runs, true);
 	return blog_early;
+}
+
+/*
+ * What BLog can't do as the kernel lacks what that takes: names in Documentation/blog/admin-guide.rst,
+ * "stats", or "none". The kernel is the one that this was compiled for.
+ */
+const char *blog_lacks(void)
+{
+	static const char names[] = ""
+#ifndef CONFIG_BLOG_HOOKS
+		" builtin tracefs"
+#endif
+#ifdef BLOG_LACKS_RESERVE_MEM
+		" reboot"
+#endif
+#ifdef BLOG_LACKS_PANIC_ON_THIS_CPU
+		" freeze"
+#endif
+#if !defined(CONFIG_KPROBES) || !defined(CONFIG_KRETPROBES)
+		" probes"
+#endif
+#ifndef CONFIG_DETECT_HUNG_TASK
+		" hang"
+#endif
+#ifndef CONFIG_DETECT_HUNG_TASK_BLOCKER
+		" blocker"
+#endif
+		;
+
+	return *names ? names + 1 : "none";
 }
 
 /* As uname -r, -m and -n, NUL padded. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Module parameters, and the machine's names: the Rust side of `params.c`.
+//! Module parameters, the machine's names, and what its kernel lacks: the Rust side of `params.c`.
 
 use kernel::prelude::*;
 
@@ -9,6 +9,7 @@ unsafe extern "C" {
     static blog_param_clock: *const c_char;
     static blog_param_counts: bool;
     static blog_param_persist: *const c_char;
+    safe fn blog_lacks() -> *const c_char;
     safe fn blog_uts(names: &mut [[u8; 64]; 3]);
 
     /// The limit for all that BLog takes, in KiB. Process context.
@@ -47,4 +48,10 @@ pub(crate) fn uts() -> [[u8; 64]; 3] {
     let mut names = [[0; 64]; 3];
     blog_uts(&mut names);
     names
+}
+
+/// What the kernel lacks of what BLog can use.
+pub(crate) fn lacks() -> &'static CStr {
+    // SAFETY: It is a C string that nobody changes.
+    unsafe { CStr::from_char_ptr(blog_lacks()) }
 }

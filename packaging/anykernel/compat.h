@@ -21,6 +21,7 @@
 #endif
 
 #ifndef BLOG_HAS_PANIC_ON_THIS_CPU
+#define BLOG_LACKS_PANIC_ON_THIS_CPU
 /* Nobody knows: the freeze waits for the panic notifiers. */
 static inline bool panic_on_this_cpu(void)
 {
@@ -29,6 +30,7 @@ static inline bool panic_on_this_cpu(void)
 #endif
 
 #ifndef BLOG_HAS_RESERVE_MEM
+#define BLOG_LACKS_RESERVE_MEM
 /* There is no such memory. */
 static inline int reserve_mem_find_by_name(const char *name, phys_addr_t *start, phys_addr_t *size)
 {
