@@ -150,6 +150,9 @@ unsafe fn from_c<'a, T>(first: *const T, count: u32) -> &'a [T] {
 #[no_mangle]
 static blog_abi: u32 = ABI;
 
+// As a driver's crate has it; scripts/core-asm looks for it.
+core::arch::global_asm!(".set __blog_abi, {}", const ABI);
+
 /// Takes up the sites and components of an image: vmlinux's, or those of a module that has not run
 /// yet.
 ///

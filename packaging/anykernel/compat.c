@@ -4,6 +4,7 @@
  * of all that.
  */
 
+#include <linux/blog.h>
 #include <linux/cpumask.h>
 #include <linux/fcntl.h>
 #include <linux/fs.h>
@@ -177,6 +178,15 @@ void register_syscore(struct syscore *syscore)
 
 /* In Rust: main.rs */
 int blog_init_module(void);
+
+/* Drivers in Rust refer to these, too. With patches, they are the kernel's. */
+extern const char blog_no_ring;
+extern char blog_tasks;
+
+EXPORT_SYMBOL_GPL(blog_no_ring);
+EXPORT_SYMBOL_GPL(blog_no_rings);
+EXPORT_SYMBOL_GPL(blog_root);
+EXPORT_SYMBOL_GPL(blog_tasks);
 
 static int __init blog_module_init(void)
 {

@@ -49,12 +49,11 @@ pub use self::print::{
 };
 
 pub mod blog;
-mod notes;
 pub mod print;
 
 pub mod block;
 
-/// The kernel's, and what they lack of `linux/preempt.h`: `exports.c` compares.
+/// The kernel's, and what they lack of `linux/preempt.h`: `preempt.c` compares.
 pub mod bindings {
     pub use stock::bindings::*;
 

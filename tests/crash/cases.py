@@ -83,7 +83,7 @@ SHORT = [
     Case("abba-stock", "abba", "qemu", ("elf",), mem=1024, flavour="stock"),
     Case("blame-stock", "blame", "live", ("elf",), mem=1024, flavour="stock"),
     # Of more than 30 tasks, some are in such pages, as tasks are small where the CPU has few
-    # registers to save: see packaging/stock/notes.rs.
+    # registers to save: see packaging/anykernel/notes.rs.
     Case("lost-stock", "lost", "kdump", ("d31-zlib",), mem=1024, flavour="stock", sysrq=True,
          cpu="max,pku=off"),
 ]  # fmt: skip

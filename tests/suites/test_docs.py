@@ -130,7 +130,7 @@ def test_one_version_is_named_everywhere() -> None:
             "tools/blog-decode/Cargo.toml": r'^version = "(.+)"$',
             "tools/blog-ctl/Cargo.toml": r'^version = "(.+)"$',
             "tools/drgn/pyproject.toml": r'^version = "(.+)"$',
-            "packaging/stock/exports.c": r'^MODULE_VERSION\("(.+)"\);$',
+            "packaging/anykernel/compat.c": r'^MODULE_VERSION\("(.+)"\);$',
             "packaging/debian/changelog": r"\((.+?)\)",
             "CHANGELOG.md": r"^## (\d+\.\d+\.\d+) ",
             "README.md": r"^Status: ([\d.]+),",
@@ -368,7 +368,9 @@ def sources(*folders: str) -> str:
     return "".join(p.read_text() for f in folders for p in sorted((TOP / f).rglob("*.[ch rs]*")))
 
 
-KERNEL_SIDE = ("blog", "rust/kernel/blog", "rust/macros/blog", "include/linux", "packaging/stock")
+KERNEL_SIDE = (
+    "blog", "rust/kernel/blog", "rust/macros/blog", "include/linux", "packaging/stock",
+    "packaging/anykernel")  # fmt: skip
 # How each limit begins, what it follows from in the sources, and how that is there
 PROBES: dict[str, list[tuple[Callable[[], object], object]]] = {
     "BLog has never run on KVM": [
@@ -387,7 +389,7 @@ PROBES: dict[str, list[tuple[Callable[[], object], object]]] = {
         ),
     ],
     "On a kernel without BLog's patches, its files are in debugfs": [
-        (lambda: "tracefs_create" in sources("packaging/stock"), False),
+        (lambda: "tracefs_create" in sources("packaging/anykernel"), False),
         (lambda: "debugfs_create_dir" in sources("blog/sys"), True),
     ],
     "No filter on values": [
@@ -506,7 +508,8 @@ def rounds_to(number: float, text: str) -> bool:
 # What numbers were measured of: a change there may change them.
 MEASURED = (
     "rust/kernel/blog", "rust/macros/blog", "include/linux/blog_call.h", "blog/write",
-    "blog/memory/pool", "packaging/stock", "tests/modules/bench", "tests/bench")  # fmt: skip
+    "blog/memory/pool", "packaging/stock", "packaging/anykernel", "tests/modules/bench",
+    "tests/bench")  # fmt: skip
 
 
 def git(*words: str) -> str:

@@ -26,7 +26,7 @@ mod piece_tests;
 mod pool_tests;
 #[cfg(test)]
 mod ring_tests;
-/// `packaging/stock/task.rs`, and what it takes from around it.
+/// `packaging/anykernel/task.rs`, and what it takes from around it.
 #[cfg(test)]
 #[path = "."]
 mod stock {
@@ -43,7 +43,7 @@ mod stock {
                 (&raw const NO_RINGS).cast_mut()
             }
         }
-        #[path = "../../../packaging/stock/task.rs"]
+        #[path = "../../../packaging/anykernel/task.rs"]
         pub(crate) mod task;
     }
 }

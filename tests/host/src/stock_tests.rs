@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The table of tasks of a kernel without patches: `packaging/stock/task.rs`.
+//! The table of tasks of a kernel without patches: `packaging/anykernel/task.rs`.
 
 use std::{
     ptr,
