@@ -17,66 +17,50 @@
 #define blog_rodata(mod) (&(mod)->mem[MOD_RODATA])
 #endif
 
-/*
- * A table of a module that is coming: its bounds are symbols, as those of code
- * tags are (lib/codetag.c). Each crate in the module has two of its own, around
- * its part of the table (rust/macros/blog/asm.rs). Returns the table's size.
- */
-static unsigned long blog_table(const struct module *mod, const char *first, const char *end,
-				unsigned long *table)
-{
-	const struct mod_kallsyms *syms;
-	unsigned long last = 0;
-	unsigned int i;
-
-	*table = 0;
-	guard(rcu)();
-	syms = rcu_dereference(mod->kallsyms);
-	for (i = 0; i < syms->num_symtab; i++) {
-		unsigned long value = syms->symtab[i].st_value;
-		const char *name = syms->strtab + syms->symtab[i].st_name;
-
-		if (!strcmp(name, first))
-			*table = min_not_zero(*table, value);
-		else if (!strcmp(name, end))
-			last = max(last, value);
-	}
-	return *table < last ? last - *table : 0;
-}
-
-/* Whether all of a module was built for this BLog. */
-static bool blog_fits(const struct module *mod)
-{
-	const struct mod_kallsyms *syms;
-	unsigned int i;
-
-	guard(rcu)();
-	syms = rcu_dereference(mod->kallsyms);
-	for (i = 0; i < syms->num_symtab; i++) {
-		if (!strcmp(syms->strtab + syms->symtab[i].st_name, "__blog_abi") &&
-		    syms->symtab[i].st_value != blog_abi)
-			return false;
-	}
-	return true;
-}
+/* What the symbols of a module that is coming say. */
+struct blog_symbols {
+	unsigned long sites, sites_end, comps, comps_end;
+	bool other; /* Some of it was built for another BLog. */
+	bool needs; /* It refers to what each component refers to. */
+};
 
 /*
- * Whether a module refers to what each component refers to. That symbol stays where those of its
- * tables have been stripped off, as the loader needs it.
+ * The bounds of tables are symbols, as those of code tags are (lib/codetag.c). Each crate in the
+ * module has two of its own, around its part of a table (rust/macros/blog/asm.rs).
  */
-static bool blog_is_needed(const struct module *mod)
+static struct blog_symbols blog_look_at(const struct module *mod)
 {
+	struct blog_symbols found = {};
 	const struct mod_kallsyms *syms;
 	unsigned int i;
 
 	guard(rcu)();
 	syms = rcu_dereference(mod->kallsyms);
 	for (i = 0; i < syms->num_symtab; i++) {
-		if (syms->symtab[i].st_shndx == SHN_UNDEF &&
-		    !strcmp(syms->strtab + syms->symtab[i].st_name, "blog_clock_is_counter"))
-			return true;
+		const Elf_Sym *sym = &syms->symtab[i];
+		const char *name = syms->strtab + sym->st_name;
+		unsigned long value = sym->st_value;
+
+		if (!strcmp(name, "__blog_sites"))
+			found.sites = min_not_zero(found.sites, value);
+		else if (!strcmp(name, "__blog_sites_end"))
+			found.sites_end = max(found.sites_end, value);
+		else if (!strcmp(name, "__blog_components"))
+			found.comps = min_not_zero(found.comps, value);
+		else if (!strcmp(name, "__blog_components_end"))
+			found.comps_end = max(found.comps_end, value);
+		else if (!strcmp(name, "__blog_abi"))
+			found.other |= value != blog_abi;
+		/* It stays where those of the tables are stripped off, as the loader needs it. */
+		else if (sym->st_shndx == SHN_UNDEF && !strcmp(name, "blog_clock_is_counter"))
+			found.needs = true;
 	}
-	return false;
+	return found;
+}
+
+static u32 blog_entries(unsigned long first, unsigned long end, size_t size)
+{
+	return first < end ? (end - first) / size : 0;
 }
 
 /* The module's build ID; zeros where it has none. */
@@ -106,21 +90,22 @@ static const u8 *blog_build_id(const struct module *mod)
 
 static int blog_module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
-	unsigned long sites, sites_size, comps, comps_size;
 	struct module *mod = data;
+	struct blog_symbols found;
+	u32 sites, comps;
 
 	switch (event) {
 	case MODULE_STATE_COMING:
-		sites_size = blog_table(mod, "__blog_sites", "__blog_sites_end", &sites);
-		comps_size = blog_table(mod, "__blog_components", "__blog_components_end", &comps);
-		if (!blog_fits(mod))
+		found = blog_look_at(mod);
+		sites = blog_entries(found.sites, found.sites_end, sizeof(struct blog_site));
+		comps = blog_entries(found.comps, found.comps_end, sizeof(struct blog_component *));
+		if (found.other)
 			pr_warn("blog: %s was built for another BLog: it can't log; build it again\n",
 				mod->name);
-		else if (sites_size || comps_size)
-			blog_module_coming(mod->name, blog_build_id(mod), (void *)sites,
-					   sites_size / sizeof(struct blog_site), (void *)comps,
-					   comps_size / sizeof(struct blog_component *));
-		else if (blog_is_needed(mod))
+		else if (sites || comps)
+			blog_module_coming(mod->name, blog_build_id(mod), (void *)found.sites, sites,
+					   (void *)found.comps, comps);
+		else if (found.needs)
 			pr_warn("blog: %s was stripped of its symbols: it can't log; use strip -g\n",
 				mod->name);
 		break;
