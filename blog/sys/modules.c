@@ -37,9 +37,8 @@ static struct blog_symbols blog_look_at(const struct module *mod)
 	guard(rcu)();
 	syms = rcu_dereference(mod->kallsyms);
 	for (i = 0; i < syms->num_symtab; i++) {
-		const Elf_Sym *sym = &syms->symtab[i];
-		const char *name = syms->strtab + sym->st_name;
-		unsigned long value = sym->st_value;
+		const char *name = syms->strtab + syms->symtab[i].st_name;
+		unsigned long value = syms->symtab[i].st_value;
 
 		if (!strcmp(name, "__blog_sites"))
 			found.sites = min_not_zero(found.sites, value);
@@ -52,7 +51,8 @@ static struct blog_symbols blog_look_at(const struct module *mod)
 		else if (!strcmp(name, "__blog_abi"))
 			found.other |= value != blog_abi;
 		/* It stays where those of the tables are stripped off, as the loader needs it. */
-		else if (sym->st_shndx == SHN_UNDEF && !strcmp(name, "blog_clock_is_counter"))
+		else if (syms->symtab[i].st_shndx == SHN_UNDEF &&
+			 !strcmp(name, "blog_clock_is_counter"))
 			found.needs = true;
 	}
 	return found;
@@ -103,8 +103,8 @@ static int blog_module_event(struct notifier_block *nb, unsigned long event, voi
 			pr_warn("blog: %s was built for another BLog: it can't log; build it again\n",
 				mod->name);
 		else if (sites || comps)
-			blog_module_coming(mod->name, blog_build_id(mod), (void *)found.sites, sites,
-					   (void *)found.comps, comps);
+			blog_module_coming(mod->name, blog_build_id(mod), (void *)found.sites,
+					   sites, (void *)found.comps, comps);
 		else if (found.needs)
 			pr_warn("blog: %s was stripped of its symbols: it can't log; use strip -g\n",
 				mod->name);

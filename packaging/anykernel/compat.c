@@ -180,13 +180,12 @@ void register_syscore(struct syscore *syscore)
 int blog_init_module(void);
 
 /* Drivers in Rust refer to these, too. With patches, they are the kernel's. */
-extern const char blog_no_ring;
-extern char blog_tasks;
+#define EXPORT_RUST_SYMBOL_GPL(sym) EXPORT_SYMBOL_GPL(sym)
 
-EXPORT_SYMBOL_GPL(blog_no_ring);
-EXPORT_SYMBOL_GPL(blog_no_rings);
-EXPORT_SYMBOL_GPL(blog_root);
-EXPORT_SYMBOL_GPL(blog_tasks);
+EXPORT_RUST_SYMBOL_GPL(blog_no_ring);
+EXPORT_RUST_SYMBOL_GPL(blog_no_rings);
+EXPORT_RUST_SYMBOL_GPL(blog_root);
+EXPORT_RUST_SYMBOL_GPL(blog_tasks);
 
 static int __init blog_module_init(void)
 {

@@ -80,4 +80,8 @@ struct syscore {
 void register_syscore(struct syscore *syscore);
 #endif
 
+/* In Rust, exported by compat.c; linux/blog.h has the others. */
+extern const char blog_no_ring;
+extern char blog_tasks;
+
 #endif

@@ -135,10 +135,8 @@ pub unsafe fn give(
     //
     // ORDERING: As in `find`. A log call that interrupts this one runs on this CPU.
     // INVARIANT: The task is at home in this bucket.
-    let taken = bucket(home(task)).any(|slot| {
-        slot.compare_exchange(no_rings(), new, AcqRel, Relaxed)
-            .is_ok()
-    });
+    let taken = bucket(home(task))
+        .any(|slot| slot.compare_exchange(no_rings(), new, AcqRel, Relaxed).is_ok());
     taken.then_some(()).ok_or(None)
 }
 
@@ -150,10 +148,8 @@ pub unsafe fn give(
 pub unsafe fn take(task: *mut task_struct, table: &Tls) -> bool {
     let table = ptr::from_ref(table).cast_mut();
     // ORDERING: Release: the next task to have the slot comes after all this.
-    bucket(home(task)).any(|slot| {
-        slot.compare_exchange(table, no_rings(), Release, Relaxed)
-            .is_ok()
-    })
+    bucket(home(task))
+        .any(|slot| slot.compare_exchange(table, no_rings(), Release, Relaxed).is_ok())
 }
 
 /// Calls `f` with each task that has rings. It may be ending, or have ended. Any context; `fetch`
