@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Builds snapshots for tests, byte by byte as `rust/kernel/blog/wire/file.rs` says.
+//! Builds snapshots for tests.
 
 use super::kernel::{
     call::args::BlogArgs,
     wire::{
-        file::VERSION,
-        page::{PAGE_HEADER_SIZE, PAGE_MAGIC},
+        file::{
+            self, Clock, ClockPair, ComponentSection, End, FileHeader, Image, RingSection,
+            SectionHeader, System, ENDIAN, FILE_MAGIC, VERSION,
+        },
+        page::{PageInfo, PAGE_MAGIC},
         record::{Control, Header, HEADER_SIZE, TASK_SIZE, TS_BITS, WIRE_VERSION},
     },
 };
 
-pub const SECTION_MAGIC: u32 = u32::from_le_bytes(*b"BLSE");
+pub use super::kernel::wire::file::SECTION_MAGIC;
 pub const PAGE_SIZE: usize = 4096;
 pub const BOOT_ID: [u8; 16] = *b"boot-id-of-tests";
 
@@ -31,14 +34,17 @@ impl Page {
 
     /// A page or chunk of `size` bytes.
     pub fn of_size(size: usize, ring: u32, seq: u64, base: u64, first: u64) -> Self {
-        let mut bytes = Vec::new();
-        for n in [PAGE_MAGIC, size as u32, ring, 0] {
-            bytes.extend(n.to_le_bytes());
-        }
-        for n in [seq, base, first, 0] {
-            bytes.extend(n.to_le_bytes());
-        }
-        assert_eq!(bytes.len(), PAGE_HEADER_SIZE);
+        let info = PageInfo {
+            magic: PAGE_MAGIC,
+            size: size as u32,
+            ring,
+            next: 0,
+            seq,
+            base,
+            first,
+            commit: 0,
+        };
+        let bytes = info.bytes().to_vec();
         Self { bytes, high: base >> TS_BITS, records: 0, first }
     }
 
@@ -177,28 +183,33 @@ impl Builder {
     /// One of this version of the file.
     pub fn of_version(version: u32) -> Self {
         let mut this = Self { version, ..Self::default() };
-        let b = &mut this.bytes;
-        b.extend(b"BLOGSNAP");
-        for n in [version, 0x0102_0304, WIRE_VERSION, 32, 0] {
-            b.extend(n.to_le_bytes());
-        }
-        let crc = crc32fast::hash(b);
-        b.extend(crc.to_le_bytes());
+        let mut header = FileHeader {
+            magic: FILE_MAGIC,
+            version,
+            endian: ENDIAN,
+            wire_version: WIRE_VERSION,
+            header_size: FileHeader::SIZE as u32,
+            flags: 0,
+            crc: 0,
+        };
+        header.crc = crc32fast::hash(&header.bytes()[..28]);
+        this.bytes.extend(header.bytes());
         this
     }
 
     pub fn section(&mut self, kind: u16, payload: &[u8]) -> &mut Self {
-        let mut h = Vec::new();
-        h.extend(SECTION_MAGIC.to_le_bytes());
-        h.extend(kind.to_le_bytes());
-        h.extend(0u16.to_le_bytes());
-        h.extend((payload.len() as u64).to_le_bytes());
-        h.extend(self.sections.to_le_bytes());
-        h.extend(0u32.to_le_bytes());
-        h.extend(crc32fast::hash(payload).to_le_bytes());
-        let crc = crc32fast::hash(&h);
-        h.extend(crc.to_le_bytes());
-        self.bytes.extend(h);
+        let mut header = SectionHeader {
+            magic: SECTION_MAGIC,
+            kind,
+            flags: 0,
+            len: payload.len() as u64,
+            index: self.sections,
+            reserved: 0,
+            payload_crc: crc32fast::hash(payload),
+            crc: 0,
+        };
+        header.crc = crc32fast::hash(&header.bytes()[..28]);
+        self.bytes.extend(header.bytes());
         self.bytes.extend(payload);
         while self.bytes.len() % 8 != 0 {
             self.bytes.push(0);
@@ -212,46 +223,45 @@ impl Builder {
     }
 
     pub fn system_of(&mut self, host: &str, boot_id: [u8; 16]) -> &mut Self {
-        let mut p = Vec::new();
-        for n in [4096u32, 4, 8, 0] {
-            p.extend(n.to_le_bytes());
-        }
-        for s in ["7.3.4", "x86_64", host] {
-            p.extend(padded::<64>(s));
-        }
-        p.extend(boot_id);
-        self.section(1, &p)
+        let system = System {
+            page_size: 4096,
+            cpus: 4,
+            pointer_size: 8,
+            reserved: 0,
+            release: padded("7.3.4"),
+            machine: padded("x86_64"),
+            host: padded(host),
+            boot_id,
+        };
+        self.section(1, &system.bytes())
     }
 
     /// Pairs of (clock, mono, boot, real, local), as far as they are known; version 1 has no local.
     pub fn clock<const N: usize>(&mut self, kind: u32, pairs: &[[u64; N]]) -> &mut Self {
-        let mut p = Vec::new();
-        p.extend(kind.to_le_bytes());
-        p.extend((pairs.len() as u32).to_le_bytes());
-        p.extend(0u64.to_le_bytes());
+        let mut p = Clock { kind, pairs: pairs.len() as u32, hz: 0 }.bytes().to_vec();
         for pair in pairs {
             let mut all = [0; 5];
             all[..N].copy_from_slice(pair);
-            let of = if self.version == 1 { 4 } else { 5 };
-            all[..of].iter().for_each(|n| p.extend(n.to_le_bytes()));
+            let [clock, mono, boot, real, local] = all;
+            let pair = ClockPair { clock, mono, boot, real, local }.bytes();
+            p.extend(&pair[..if self.version == 1 { ClockPair::LEAST } else { ClockPair::SIZE }]);
         }
         self.section(2, &p)
     }
 
     /// Images of (first, count, build ID, name).
     pub fn images(&mut self, images: &[(u32, u32, &[u8], &str)]) -> &mut Self {
-        let mut p = Vec::new();
-        for (first, count, id, name) in images {
-            for n in [*first, *count, 1, id.len() as u32] {
-                p.extend(n.to_le_bytes());
-            }
-            let mut raw = [0; 20];
-            raw[..id.len()].copy_from_slice(id);
-            p.extend(raw);
-            p.extend([0; 4]);
-            p.extend(padded::<56>(name));
-        }
-        self.section(3, &p)
+        let image = |(first, count, id, name): &(u32, u32, &[u8], &str)| Image {
+            first: *first,
+            count: *count,
+            loaded: 1,
+            build_id_len: id.len() as u32,
+            build_id: padded(id),
+            reserved: 0,
+            name: padded(name),
+        };
+        let all: Vec<_> = images.iter().flat_map(|one| image(one).bytes()).collect();
+        self.section(3, &all)
     }
 
     pub fn component(&mut self, id: u32, name: &str) -> &mut Self {
@@ -281,58 +291,62 @@ impl Builder {
         lost: [u64; 8],
         cleared: u64,
     ) -> &mut Self {
-        let mut p = Vec::new();
-        p.extend(id.to_le_bytes());
-        p.extend([1, 3, 0, 1]);
-        for n in [1024u32, 256, 1, 0] {
-            p.extend(n.to_le_bytes());
-        }
-        p.extend(gone.to_le_bytes());
-        for n in lost {
-            p.extend(n.to_le_bytes());
-        }
-        p.extend(padded::<56>(name));
-        if self.version > 1 {
-            p.extend(cleared.to_le_bytes());
-        }
-        self.section(4, &p)
+        let component = ComponentSection {
+            id,
+            enabled: 1,
+            level: 3,
+            mode: 0,
+            attached: 1,
+            size_kb: 1024,
+            ring_kb: 256,
+            rings: 1,
+            reserved: 0,
+            gone_records: gone,
+            lost,
+            name: padded(name),
+            cleared,
+        };
+        let bytes = component.bytes();
+        self.section(
+            4,
+            &bytes[..if self.version == 1 { ComponentSection::LEAST } else { bytes.len() }],
+        )
     }
 
     pub fn ring(&mut self, r: &Ring) -> &mut Self {
-        let mut p = Vec::new();
-        p.extend(r.component.to_le_bytes());
-        p.extend(r.ring.to_le_bytes());
-        p.extend([r.context, u8::from(r.exit_clock != 0), b'S', 0]);
-        p.extend(r.cpu.to_le_bytes());
-        p.extend(r.pid.to_le_bytes());
-        p.extend(r.pid.to_le_bytes());
-        p.extend(padded::<16>(r.comm));
-        p.extend(r.exit_clock.to_le_bytes());
-        p.extend(r.records.to_le_bytes());
-        for n in r.lost.iter().chain(&r.told) {
-            p.extend(n.to_le_bytes());
-        }
-        p.extend(r.pages.to_le_bytes());
-        p.extend([0; 4]);
+        let ring = RingSection {
+            component: r.component,
+            ring: r.ring,
+            context: r.context,
+            retired: u8::from(r.exit_clock != 0),
+            task_state: b'S',
+            reserved: 0,
+            cpu: r.cpu,
+            pid: r.pid,
+            tgid: r.pid,
+            comm: padded(r.comm),
+            exit_clock: r.exit_clock,
+            records: r.records,
+            lost: r.lost,
+            told: r.told,
+            pages: r.pages,
+            reserved2: 0,
+        };
         self.rings += 1;
-        self.section(5, &p)
+        self.section(5, &ring.bytes())
     }
 
     pub fn page(&mut self, r: &Ring, page: &Page) -> &mut Self {
-        let mut p = Vec::new();
-        p.extend(r.component.to_le_bytes());
-        p.extend(r.ring.to_le_bytes());
+        let mut p = file::Page { component: r.component, ring: r.ring }.bytes().to_vec();
         p.extend(page.finished());
         self.pages += 1;
         self.section(6, &p)
     }
 
     pub fn end(&mut self) -> Vec<u8> {
-        let mut p = Vec::new();
-        for n in [self.sections, self.rings, self.pages, 0] {
-            p.extend(n.to_le_bytes());
-        }
-        self.section(7, &p);
+        let end =
+            End { sections: self.sections, rings: self.rings, pages: self.pages, reserved: 0 };
+        self.section(7, &end.bytes());
         self.bytes.clone()
     }
 }

@@ -15,6 +15,7 @@ use blog_decode::{
             SlotLayout, TableRoot, TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC,
             COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, STATE_ON, VERSION,
         },
+        field::Field,
         file::{self, ClockPair, Image},
         page,
         record::WIRE_VERSION,
@@ -108,12 +109,11 @@ impl Ram {
     }
 }
 
-/// The bytes of a structure of integers without padding.
-fn bytes_of<T: Copy>(value: &T) -> Vec<u8> {
-    // SAFETY: These are `repr(C)` structures of integers, without padding.
-    let bytes =
-        unsafe { std::slice::from_raw_parts((value as *const T).cast::<u8>(), size_of::<T>()) };
-    bytes.to_vec()
+/// The bytes of a structure.
+fn bytes_of<T: Field>(value: &T) -> Vec<u8> {
+    let mut bytes = vec![0; T::SIZE];
+    value.put(&mut bytes);
+    bytes
 }
 
 pub const RING: RingLayout = RingLayout {
@@ -314,7 +314,7 @@ impl Kernel {
         at
     }
 
-    fn write<T: Copy>(&mut self, value: &T) -> u64 {
+    fn write<T: Field>(&mut self, value: &T) -> u64 {
         let at = self.take(size_of::<T>());
         self.ram.write(at, &bytes_of(value));
         at
