@@ -40,7 +40,7 @@
 //! qr.rs         the kernel log in a QR code
 //! tasks.rs      what each task did last, the likely culprit first
 //! cli/          commands and options, and all of the above in a row
-//! wire/         the kernel's definitions of records and snapshots, by path
+//! crates/wire   the kernel's definitions of records and snapshots: `wire`
 //! blogfmt/      side tables and ELF: the files of scripts/blog-fmt-sidetable, by path
 //! ```
 //!
@@ -98,9 +98,9 @@ pub mod tasks;
 mod transport;
 pub mod unpack;
 pub mod vmcore;
-#[path = "../../../rust/kernel/blog/wire/mod.rs"]
-pub mod wire;
 pub mod words;
+
+pub use blog_wire as wire;
 
 pub use crate::{
     captures::Captures,

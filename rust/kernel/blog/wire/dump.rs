@@ -4,7 +4,7 @@
 //!
 //! `SYMBOL(blog_root)` in VMCOREINFO is the address of a [`Root`], which is always in vmlinux.
 //! If BLog is a module of a kernel without its patches, an [`Anchor`] leads to it. `blog/` fills it
-//! in when it starts. `blog-decode` includes this very file to find its way through a dump.
+//! in when it starts. `blog-decode` finds its way through a dump by this file.
 //! `root.rs` has the root of the running kernel.
 //!
 //! The structures of this file are `repr(C)`, without implicit padding, and only grow at the end:

@@ -3,8 +3,9 @@
 //! The bytes that leave the kernel: records, pages, snapshot files, mapped memory, crash dumps, and
 //! memory that survives a reboot.
 //!
-//! Each format is defined here, once: the kernel writes by these files, and `blog-decode` includes
-//! them by path to read. They need nothing but `core`, never allocate, and hold no state.
+//! Each format is defined here, once: the kernel writes by these files, and the crate `blog-wire`,
+//! for programs that read, links to this folder. They need nothing but `core`, never allocate, and
+//! hold no state.
 
 /// Defines an enum by the numbers of its variants, of this type.
 macro_rules! numbered {

@@ -38,9 +38,6 @@ mod cut;
 mod map;
 mod memory;
 mod reader;
-#[allow(dead_code, missing_docs)]
-#[path = "../../../../rust/kernel/blog/wire/mod.rs"]
-mod wire;
 
 pub use self::{
     map::Map,
@@ -48,6 +45,8 @@ pub use self::{
     reader::{Owner, Piece, Reader},
 };
 use std::{fmt, io};
+
+use blog_wire as wire;
 
 /// Why memory can't be read.
 #[derive(Debug)]

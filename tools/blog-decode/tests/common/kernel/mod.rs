@@ -7,5 +7,5 @@
 pub mod call;
 #[path = "../../../../../rust/kernel/blog/unaligned.rs"]
 pub mod unaligned;
-#[path = "../../../../../rust/kernel/blog/wire/mod.rs"]
-pub mod wire;
+
+pub use blog_wire as wire;
