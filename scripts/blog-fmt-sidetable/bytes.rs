@@ -5,7 +5,7 @@
 //! Every other file here reads its input through these functions. They never panic: a read outside
 //! of the bytes returns `None`. All integers are little-endian.
 //!
-//! Needs only `std`; `blog-decode` includes this very file.
+//! Needs only `std`; the crate `blog-table` links to this file.
 
 /// Reads `N` bytes at `off`.
 pub fn array<const N: usize>(bytes: &[u8], off: usize) -> Option<[u8; N]> {

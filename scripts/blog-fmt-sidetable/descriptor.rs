@@ -39,7 +39,7 @@
 //!         per field: u64 type code, u16 name length, 6 pad, name, padding to 8
 //! ```
 //!
-//! Needs only `std`; `blog-decode` includes this very file.
+//! Needs only `std`; the crate `blog-table` links to this file.
 
 use super::bytes::{
     pad8,

@@ -6,7 +6,7 @@
 //! checked before it is used; nothing here panics, and no buffer is larger than the file. It knows
 //! 64-bit little-endian ELF only, and says so.
 //!
-//! Needs only `std`; `blog-decode` includes this very file.
+//! Needs only `std`; the crate `blog-table` links to this file.
 
 use super::{
     bytes::{

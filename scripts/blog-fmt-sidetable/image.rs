@@ -9,7 +9,7 @@
 //! It compiles the formats of C calls. The program of the kernel build stores the result into the
 //! image for the calls' writer ([`Word`]).
 //!
-//! Needs only `std`; `blog-decode` includes this very file.
+//! Needs only `std`; the crate `blog-table` links to this file.
 
 use std::collections::{
     BTreeMap,

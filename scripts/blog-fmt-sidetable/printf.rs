@@ -7,7 +7,7 @@
 //! call site, so that what can't be stored is an error of the build; `blog-decode` parses the same
 //! format to print by it. `Documentation/core-api/printk-formats.rst` is the language.
 //!
-//! Needs `std` and the kernel's definitions of records; `blog-decode` includes this very file.
+//! Needs `std` and the kernel's definitions of records; the crate `blog-table` links to this file.
 
 use crate::wire::{
     pack::{

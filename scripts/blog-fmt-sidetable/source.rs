@@ -6,7 +6,7 @@
 //! range is checked against the input's size before a buffer is made for it: a damaged length
 //! field cannot ask for more memory than the input has bytes.
 //!
-//! Needs only `std`; `blog-decode` includes this very file.
+//! Needs only `std`; the crate `blog-table` links to this file.
 
 use std::{
     fs::File,

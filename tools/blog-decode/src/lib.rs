@@ -41,7 +41,7 @@
 //! tasks.rs      what each task did last, the likely culprit first
 //! cli/          commands and options, and all of the above in a row
 //! crates/wire   the kernel's definitions of records and snapshots: `wire`
-//! blogfmt/      side tables and ELF: the files of scripts/blog-fmt-sidetable, by path
+//! crates/table  side tables and ELF: `blogfmt`
 //! ```
 //!
 //! # For other programs
@@ -60,7 +60,6 @@
 
 pub mod accounts;
 mod batch;
-pub mod blogfmt;
 pub mod boot;
 mod calendar;
 pub mod captures;
@@ -100,6 +99,7 @@ pub mod unpack;
 pub mod vmcore;
 pub mod words;
 
+pub use blog_table as blogfmt;
 pub use blog_wire as wire;
 
 pub use crate::{
