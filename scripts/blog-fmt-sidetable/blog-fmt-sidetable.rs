@@ -322,7 +322,7 @@ fn read_table(source: &Source) -> Result<Option<format::Table>, String> {
     let bytes = source
         .read(0, source.size(), format::FILE_MAX)
         .map_err(|e| e.to_string())?
-        .ok_or("larger than any side table")?;
+        .ok_or_else(|| format!("larger than {} bytes, the limit", format::FILE_MAX))?;
     format::Table::decode(&bytes).map(Some)
 }
 

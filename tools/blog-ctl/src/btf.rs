@@ -115,7 +115,7 @@ impl Btf {
         const CUT: &str = "BTF is cut off";
         let field = |at| u32_at(file, at).ok_or(CUT);
         if u16_at(file, 0) != Some(MAGIC) || file.get(2) != Some(&VERSION) {
-            return Err("no BTF of version 1 in this byte order".into());
+            return Err("unsupported BTF version or byte order".into());
         }
         let header = field(4)? as usize;
         let part = |at: u32, len: u32| {

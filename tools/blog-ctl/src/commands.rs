@@ -207,7 +207,9 @@ fn component(name: &str, words: &[String]) -> Result<Command, Error> {
         });
     }
     match settings.is_empty() {
-        true => Err(Error::Syntax(format!("component {name}: what is to be done with it?"))),
+        true => Err(Error::Syntax(format!(
+            "component {name}: missing action (on, off, clear, or KEY=VALUE)"
+        ))),
         false => Ok(Command::Component(name.to_owned(), settings)),
     }
 }
@@ -250,7 +252,7 @@ const CONDITIONS: &str = "module, site, level, file, line, func, class, format";
 /// The word after another one.
 fn value<'a>(word: &str, words: &mut std::slice::Iter<'a, String>) -> Result<&'a String, Error> {
     let value = words.next().filter(|v| !v.is_empty());
-    value.ok_or_else(|| Error::Syntax(format!("{word} what?")))
+    value.ok_or_else(|| Error::Syntax(format!("{word}: its value is missing")))
 }
 
 fn trigger(words: &[String]) -> Result<Trigger, Error> {
@@ -562,18 +564,18 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         for (text, what) in [
-            ("module", "module what?"),
+            ("module", "module: its value is missing"),
             ("module a", "no flags"),
             ("+p x", "\"x\" after the flags"),
             ("module a module b +p", "module twice"),
             ("file a.rs:3 line 4 +p", "line twice"),
-            ("func", "func what?"),
+            ("func", "func: its value is missing"),
             ("line x +p", "neither a number"),
             ("level loud +p", "no level"),
             ("format \"x +p", "not closed"),
             ("where x +p", "none of module"),
             ("component a +p", "module or file"),
-            ("component a", "what is to be done"),
+            ("component a", "missing action"),
             ("component a size_kb=-1", "no number"),
             ("component a size=1", "none of on"),
             ("component a level=loud", "no level"),

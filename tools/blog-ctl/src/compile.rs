@@ -246,7 +246,10 @@ fn fetch<'b>(
         let size = |(btf, _): &(&Btf, Function), ty| btf.size(ty).unwrap_or(8);
         let before = arguments.iter().take(n);
         if function.is_some_and(|f| before.clone().any(|(_, ty)| size(f, *ty) > 8)) {
-            return Err("an argument of more than 8 bytes comes before it, or is it".into());
+            return Err(
+                "this argument, or one before it, has more than 8 bytes, which isn't supported"
+                    .into(),
+            );
         }
     }
     let mut new = Fetch { base, offsets: Vec::new(), ty };
@@ -254,7 +257,7 @@ fn fetch<'b>(
         let (follows, after) = match (rest.strip_prefix("->"), rest.strip_prefix('.')) {
             (Some(after), _) => (true, after),
             (_, Some(after)) => (false, after),
-            _ => return Err(format!("'{rest}' isn't understood")),
+            _ => return Err(format!("unknown word '{rest}'")),
         };
         let end = after.find(|c| !is_name(c)).unwrap_or(after.len());
         let (name, more) = after.split_at(end);

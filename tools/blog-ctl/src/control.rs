@@ -241,7 +241,7 @@ impl<'a> System<'a> {
         let commands = match query.is_the_kernels() {
             true => {
                 for image in &unknown {
-                    plan.text.push_str(&format!("{what:<8} what fits of {image}\n"));
+                    plan.text.push_str(&format!("{what:<8} sites in {image} that match\n"));
                 }
                 vec![query.text()]
             }
@@ -338,8 +338,8 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
         Ok(n) if n == text.len() => Ok(()),
         Ok(n) => Err(format!("only {n} of {} bytes were taken", text.len())),
         Err(e) => Err(match e.raw_os_error() {
-            Some(2) => format!("{e}: a command means no call site that is loaded"),
-            Some(16) => format!("{e}: what rings are writing to is more than that"),
+            Some(2) => format!("{e}: no loaded call site matches a command"),
+            Some(16) => format!("{e}: rings write to more memory than that"),
             Some(22) => format!("{e}: not understood, or out of range"),
             Some(28) => format!("{e}: more than blog.max_kb allows"),
             _ => e.to_string(),

@@ -80,7 +80,7 @@ impl From<regex::Error> for Error {
         let e = e.to_string();
         let last = e.lines().last().unwrap_or_default();
         let why = last.strip_prefix("error: ").unwrap_or(last);
-        Self::Syntax(format!("no regular expression: {why}"))
+        Self::Syntax(format!("invalid regular expression: {why}"))
     }
 }
 

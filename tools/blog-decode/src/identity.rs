@@ -288,8 +288,8 @@ fn other_records(
     let known = entries(table, ring).first();
     let component = known.map(|(_, _, n)| b.component_name(b.rings[*n as usize].id.0));
     format!(
-        "{} and {}: of two machines with one boot id, as of a saved state that both were started \
-         from: they have other records at the same place (ring {} of {})",
+        "{} and {}: same boot id, but different records at the same place (ring {} of {}): cloned \
+         machines, it seems; name them with --host",
         a.name,
         b.name,
         ring.1,
@@ -310,8 +310,8 @@ fn compare(
     let mut known = before().map(|&file| &files[file]);
     if let Some(a) = known.find(|a| clocks_differ(a, &files[i])) {
         let note = format!(
-            "{} and {}: of two machines with one boot id, as of a saved state that both were started \
-             from: their clocks contradict each other",
+            "{} and {}: same boot id, but their clocks contradict each other: cloned machines, it seems; name them \
+             with --host",
             a.name, files[i].name
         );
         return Err(Other { note, at: None });

@@ -164,9 +164,9 @@ fn open_whole(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> Result<Vec
     let size = source.size();
     let bytes = match source {
         Source::Memory(bytes) => bytes,
-        _ => (source.read(0, size, KEPT_MAX))
-            .map_err(|e| told(e.into()))?
-            .ok_or_else(|| told(Error::File("larger than any such memory".into())))?,
+        _ => (source.read(0, size, KEPT_MAX)).map_err(|e| told(e.into()))?.ok_or_else(|| {
+            told(Error::File("the file is larger than the limit of 16 GiB".into()))
+        })?,
     };
     let mut made = Vec::new();
     let problems = vmcore::kept(&bytes, &mut made).map_err(told)?;

@@ -632,9 +632,9 @@ pub fn read_table(path: &Path, want: impl Fn(&[u8]) -> bool) -> Result<Option<Ta
         if !want(&Head::parse(start).map_err(Error::File)?.build_id) {
             return Ok(None);
         }
-        let bytes = source
-            .read(0, source.size(), format::FILE_MAX)?
-            .ok_or_else(|| Error::File("larger than any side table".into()))?;
+        let bytes = source.read(0, source.size(), format::FILE_MAX)?.ok_or_else(|| {
+            Error::File(format!("larger than {} bytes, the limit", format::FILE_MAX))
+        })?;
         return Table::decode(&bytes).map(Some).map_err(Error::File);
     }
     if elf::is_elf(start) {

@@ -134,13 +134,13 @@ fn machines_from_one_saved_state_are_told_apart() {
         ]);
         let (records, said) = shown(&rig, &["a1", "b1"]);
         assert_eq!(records.len(), 12, "{records:#?}");
-        assert!(said.contains("a1 and b1: of two machines with one boot id"), "{said}");
+        assert!(said.contains("a1 and b1: same boot id, but"), "{said}");
         for order in [["a1", "b1", "a2", "b2"], ["b2", "a2", "a1", "b1"], ["a2", "a1", "b2", "b1"]]
         {
             let (mut records, said) = shown(&rig, &order);
             records.sort();
             assert_eq!(records.len(), 16, "{order:?}: {records:#?}");
-            assert_eq!(said.matches("of two machines").count(), 1, "{said}");
+            assert_eq!(said.matches("cloned machines").count(), 1, "{said}");
             // All of each, and nothing twice: the first ones are in both.
             let old = records.iter().filter(|r| r.starts_with("10 ")).count();
             let (new, newer) = (&records[2..4], records.iter().filter(|r| r.starts_with("14")));
@@ -169,7 +169,7 @@ fn machines_without_a_page_in_common_are_told_apart_by_its_neighbours() {
     {
         for order in [["a", second], [second, "a"]] {
             let (records, said) = shown(&rig, &order);
-            assert_eq!(said.contains("of two machines"), is_other, "{order:?}: {said}");
+            assert_eq!(said.contains("cloned machines"), is_other, "{order:?}: {said}");
             let kept = records.iter().filter(|r| !r.ends_with("lost")).count();
             assert!(kept >= 5, "{order:?}: {records:#?}");
         }

@@ -174,14 +174,14 @@ fn lines_of_other_logs_stand_where_their_time_is() {
     assert_eq!(rig.run(&["a.snap", "--dmesg", "gamma=dmesg"]).status, 2);
     // One that could be another's is reported; one that is named twice is read once.
     for (args, told) in [
-        (["a.snap", "b.snap"], "dmesg: taken for a log of alpha, as a.snap is; HOST=FILE says"),
-        (["b.snap", "a.snap"], "dmesg: taken for a log of beta, as b.snap is; HOST=FILE says"),
+        (["a.snap", "b.snap"], "dmesg: assuming this log is of alpha, as a.snap is; name another"),
+        (["b.snap", "a.snap"], "dmesg: assuming this log is of beta, as b.snap is; name another"),
         (["a.snap", "a.snap"], ""),
     ] {
         let out = rig.run(&[&args[..], &["--dmesg", "dmesg", "--dmesg", "dmesg"]].concat());
         let said = out.err;
         assert!(said.contains(told), "{said}");
-        assert_eq!(said.contains("taken for"), !told.is_empty(), "{said}");
+        assert_eq!(said.contains("assuming this log"), !told.is_empty(), "{said}");
         let lines = out.out;
         assert_eq!(lines.matches("dmesg: before").count(), 1, "{lines}");
     }

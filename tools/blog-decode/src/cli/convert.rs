@@ -40,7 +40,7 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
     }
     let pairs = args.spans.pairs();
     if pairs.is_empty() && !args.spans.keys.key.is_empty() {
-        return Err("--key: of which spans? Give --span START END, too".into());
+        return Err("--key needs --span START END".into());
     }
     if !pairs.is_empty() && !matches!(args.to, Form::Html | Form::Perfetto) {
         return Err("--span: only html and perfetto have spans".into());

@@ -40,7 +40,7 @@ const LATE_EVERY: Duration = Duration::from_secs(10);
 pub fn follow(args: &Show) -> Result<Status, Failure> {
     args.around.check(&args.filters)?;
     if args.filters.boot().is_some() {
-        return Err("--boot: what is followed is of this boot".into());
+        return Err("--boot cannot be used with --follow".into());
     }
     let mut filter = args.filters.build()?;
     filter.with_context = args.around.numbers() != (0, 0);

@@ -329,13 +329,13 @@ impl Input {
         let boot = &self.boots[first];
         if of.any(|i| self.boots[i].index != boot.index) {
             complain(&format!(
-                "{}: taken for a log of {}, as {} is{}",
+                "{}: assuming this log is of {}, as {} is{}",
                 path.display(),
                 boot.name,
                 self.files[first].name,
                 match named {
                     Some(_) => "",
-                    None => "; HOST=FILE says of which machine it is",
+                    None => "; name another machine by HOST=FILE",
                 }
             ));
         }
@@ -369,7 +369,7 @@ pub fn tell_undecoded(u: &Undecoded, searched: &[String]) {
         (u.no_image, "their sites are in no image of the snapshot"),
         (u.bad_site, "their format string or types are not understood"),
         (u.short, "they are shorter than their arguments"),
-        (u.withheld, "they have addresses, which who read the file could not see"),
+        (u.withheld, "the reader of the file had no permission to see their addresses"),
     ] {
         if n != 0 {
             complain(&format!("{n} records not decoded: {why}"));

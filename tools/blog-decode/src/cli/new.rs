@@ -66,7 +66,7 @@ pub fn directory<T>(
 ) -> Result<T, String> {
     let told = |e| told(path, &e);
     if path.as_os_str() == STDOUT {
-        return Err("this form is a directory, which standard output can't take".into());
+        return Err("this form is a directory: give its name with -o".into());
     }
     free(path).map_err(told)?;
     let part = Builder::new()

@@ -550,7 +550,7 @@ impl<'a> Dir<'a> {
                 self.ask_for(name, id);
                 continue;
             }
-            let what = format!("{name}: {e}; its records need it to be decoded");
+            let what = format!("{name}: {e}; without it, its records will not decode elsewhere");
             self.missing.push((id, what));
         }
         self.tell_missing(split);

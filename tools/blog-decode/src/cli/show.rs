@@ -52,7 +52,9 @@ fn newer(args: &Show, old: &Path) -> Result<Session, Failure> {
     let mut session = Session::new(input, filter, &args.filters, false)?;
     let input = &session.input;
     if input.boots.iter().any(|b| b.is_one_of_several || b.id.is_none()) {
-        return Err("they are of different boots: everything is new".into());
+        return Err(
+            "--newer-than: the files are of different boots, so there is nothing to compare".into(),
+        );
     }
     let wanted = |name: &str| session.filter.wants_component(name);
     session.streams = merge::newer(&input.files, old, wanted)?;

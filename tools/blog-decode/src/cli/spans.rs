@@ -243,7 +243,7 @@ pub(super) fn problems(unpaired: &Unpaired) -> Vec<String> {
     if unpaired.backward > 0 {
         let n = unpaired.backward;
         all.push(format!(
-            "{n} ends are earlier than their start, as clocks disagree: these spans are left out"
+            "{n} spans are left out: their end is before their start, as clocks disagree"
         ));
     }
     all

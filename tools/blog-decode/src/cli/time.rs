@@ -138,7 +138,7 @@ fn parse_time(s: &str) -> Result<When, String> {
     at.map(When::At)
         .or_else(|| parse_date(s))
         .or_else(|| parse_day(s))
-        .ok_or_else(|| "not a time (see TIME below --help)".into())
+        .ok_or_else(|| "not a time: use 10:30, -5m or @SECONDS (see TIME below --help)".into())
 }
 
 /// Words in lower case. A letter stays what it is: others take `M` for months, and `m` is a minute.

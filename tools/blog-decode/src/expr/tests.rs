@@ -134,7 +134,7 @@ fn wrong_ones_are_refused_with_the_place() {
         ("fio", "a field of a record", 1),
         ("pid == 1 && task >= context", "no order", 13),
         ("message =~ 4", "=~ takes", 12),
-        ("message =~ '('", "no regular expression", 12),
+        ("message =~ '('", "invalid regular expression", 12),
         ("comm == 'fio", "does not end", 9),
         ("pid == 4x", "not a number", 8),
         ("arg. == 4", "name of an argument", 5),

@@ -141,7 +141,7 @@ fn open_one(path: &Path) -> Result<Opened, Error> {
     if bytes.starts_with(&FILE_MAGIC) {
         return Err(Error::File("this is a snapshot: give it without --vmcore".into()));
     }
-    file.rewind().map_err(|e| Error::File(format!("not a file that can be read anywhere: {e}")))?;
+    file.rewind().map_err(|e| Error::File(format!("cannot seek in this file: {e}")))?;
     if bytes.starts_with(flat::SIGNATURE) {
         let (ordered, cut) = flat::rearrange(file)?;
         problem = problem.or(cut);

@@ -218,7 +218,7 @@ impl<'a, W: Write> Job<'a, W> {
             leaving += self.pages(frame, &place, &mut rings);
         }
         if leaving > self.cpus {
-            let what = "too many pages are of no ring";
+            let what = "too many pages belong to no ring: those are skipped";
             self.problems.grave(&place, what, || format!("{leaving}"));
         }
         for mut ring in rings.into_values() {

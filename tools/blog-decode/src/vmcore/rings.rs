@@ -116,7 +116,7 @@ pub(super) fn find(
         }
     });
     if leaving > root.system.cpus {
-        problems.grave(place, "too many pages are of no ring", String::new);
+        problems.grave(place, "too many pages belong to no ring: those are skipped", String::new);
     }
     let mut found = Vec::new();
     for ring in rings.into_values() {

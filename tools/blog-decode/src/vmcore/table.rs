@@ -36,7 +36,7 @@ impl Walks {
         let left = self.left.get().checked_sub(things.into());
         match left {
             Some(left) => self.left.set(left),
-            None => problems.grave(place, "there are more things than can be", String::new),
+            None => problems.grave(place, "a table has more entries than its maximum", String::new),
         }
         left.is_some()
     }

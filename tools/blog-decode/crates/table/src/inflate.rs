@@ -29,6 +29,6 @@ pub fn inflate(kind: u32, packed: &[u8], size: usize) -> Result<Vec<u8>, String>
     }
     match bytes.len() == size {
         true => Ok(bytes),
-        false => Err(damaged(&"it has another size than it says")),
+        false => Err(damaged(&"its unpacked size differs from that in its header")),
     }
 }

@@ -66,5 +66,5 @@ pub(super) fn parse_duration(s: &str) -> Result<Duration, String> {
     seconds
         .or_else(span)
         .filter(|d| !d.is_zero() && d.as_secs() < 1 << 32)
-        .ok_or_else(|| "not a time, as 0.5 (seconds), 5ms, 1m or 1h30m".into())
+        .ok_or_else(|| "not a duration; for example 0.5 (seconds), 5ms, 1m or 1h30m".into())
 }
