@@ -27,6 +27,10 @@
 #if !defined(CONFIG_64BIT) || !defined(CONFIG_SMP) || !defined(CONFIG_JUMP_LABEL)
 #error "BLog needs a kernel for 64 bits, with CONFIG_SMP and CONFIG_JUMP_LABEL"
 #endif
+#if !defined(CONFIG_DEBUG_FS) || !defined(CONFIG_KALLSYMS) || !defined(CONFIG_TRACEPOINTS) || \
+	!IS_ENABLED(CONFIG_ZLIB_DEFLATE)
+#error "BLog needs CONFIG_DEBUG_FS, CONFIG_KALLSYMS, CONFIG_TRACEPOINTS and CONFIG_ZLIB_DEFLATE"
+#endif
 #if defined(CONFIG_PREEMPT_COUNT) && !defined(CONFIG_TASKS_RCU)
 #error "BLog needs CONFIG_TASKS_RCU in a kernel with CONFIG_PREEMPT_COUNT"
 #endif
