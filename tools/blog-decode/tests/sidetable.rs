@@ -529,6 +529,32 @@ fn a_module_that_contains_its_table_gives_it_again() {
     assert_eq!(fs::read(&ko).unwrap(), before);
 }
 
+#[test]
+fn the_table_of_an_object_is_that_of_its_module() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = image::module_with_c(dir.path(), "whole.ko", "one", CALLS, C_CALLS);
+    let remove = "--remove-section=.note.gnu.build-id";
+    image::tool(dir.path(), &["objcopy", remove, "whole.ko", "test_mod.o"]);
+    let output = sidetable(&["test_mod.o"], dir.path());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no build ID"));
+
+    let object = dir.path().join("test_mod.o");
+    assert!(sidetable(&["--object", "test_mod.o"], dir.path()).status.success());
+    let once = fs::read(&object).unwrap();
+    assert!(sidetable(&["--object", "test_mod.o"], dir.path()).status.success());
+    assert_eq!(fs::read(&object).unwrap(), once);
+    assert!(!dir.path().join("test_mod.blogfmt").exists());
+
+    image::tool(dir.path(), &["ld", "-r", "--build-id=sha1", "-o", "a.ko", "test_mod.o"]);
+    image::tool(dir.path(), &["strip", "-g", "a.ko"]);
+    let table = read_table(&dir.path().join("a.ko"), |_| true).unwrap().unwrap();
+    let wanted = read_table(&whole, |_| true).unwrap().unwrap();
+    assert_eq!((&table.name, &table.sites), (&wanted.name, &wanted.sites));
+    assert_eq!(table.build_id.len(), 20);
+    assert_ne!(table.build_id, wanted.build_id);
+}
+
 /// Wherever a table goes: what isn't an older one of the same image stays.
 #[test]
 fn only_older_tables_of_the_same_image_are_replaced() {
