@@ -54,7 +54,7 @@ install-system: ## Install what saves logs of the last boot and of crashes, and 
 uninstall: ## Remove what both have installed
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install --uninstall
 
-deb: ## Make Debian packages in build/: what both install, and blog-dkms
+deb: ## Make Debian packages in build/: what both install, blog-dkms and blog-dkms-rust
 	@scripts/setup --package
 	@scripts/package-deb
 

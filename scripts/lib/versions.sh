@@ -57,7 +57,10 @@ stock-7.3          trixie-backports linux-headers-7.3.4+deb13-common_7.3.4-1~bpo
 stock-7.3          trixie-backports linux-kbuild-7.3.4+deb13_7.3.4-1~bpo13+1_amd64.deb 248cce12d48862f7d38ca51efdb759c031192543d144f18bd36a5df37f156244
 module-root        trixie           gcc-12,gcc-14,gcc-14-aarch64-linux-gnu,libc6-dev,libc6-dev-arm64-cross,make,libelf1t64,libssl3t64,pahole -
 debian             trixie           qemu-system-x86,makedumpfile,bindgen,rustc,rust-src,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,kmod,perl,python3,patch,xz-utils,pahole -
-dkms-root          trixie,trixie-backports systemd-sysv,udev,initramfs-tools,zstd,dkms,kdump-tools,makedumpfile,linux-base/trixie-backports,linux-image-7.3.4+deb13-amd64,linux-headers-7.3.4+deb13-amd64,linux-source-7.3,rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,patch,pahole,xz-utils,python3,openssl -
+dkms-bookworm      bookworm,bookworm-backports systemd-sysv,udev,initramfs-tools,zstd,dkms,gcc,make,kmod,openssl,linux-image-amd64,linux-headers-amd64 -
+dkms-trixie        trixie,trixie-backports systemd-sysv,udev,initramfs-tools,zstd,dkms,gcc,make,kmod,openssl,linux-image-amd64,linux-headers-amd64 -
+dkms-sid           sid systemd-sysv,udev,initramfs-tools,zstd,dkms,gcc,make,kmod,openssl,linux-image-amd64,linux-headers-amd64 -
+dkms-rust          trixie,trixie-backports systemd-sysv,udev,initramfs-tools,zstd,dkms,kmod,linux-base/trixie-backports,linux-image-7.3.4+deb13-amd64,linux-headers-7.3.4+deb13-amd64,linux-source-7.3,rustc,rust-src,bindgen,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,patch,pahole,xz-utils,python3,openssl -
 busybox-static     trixie           busybox-static_1%3a1.37.0-6+b9_amd64.deb                 598a3fd92bdafc34cd81196b2952ad36e910e47a4ecf162f8ce5e8e262598e53
 arm64              trixie           qemu-system-arm_1%3a10.0.13+ds-0+deb13u1_amd64.deb       babb8ab3c9f5f045184bd8c20604237d28c1b5e6a578d7f400566b9f257b59e7
 arm64              trixie           busybox-static_1%3a1.37.0-6+b9_arm64.deb                 c833be48abfa16bc19c4966ec93e289ff1ce5d2f1476cad3a57bd105378cd15c

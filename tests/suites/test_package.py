@@ -280,9 +280,9 @@ def source(work: Path, sh: Run) -> Path:
 def test_the_source_package_has_all_fields_and_files(source: Path, work: Path, sh: Run) -> None:
     fields = dict(re.findall(r"^([\w-]+): (.+)$", source.read_text(), re.MULTILINE))
     assert fields["Format"] == "3.0 (native)"
-    assert set(fields["Binary"].split(", ")) == {"blog-tools", "blog-dkms"}
+    assert set(fields["Binary"].split(", ")) == {"blog-tools", "blog-dkms", "blog-dkms-rust"}
     needed = set(re.findall(r"[\w-]+(?= \(|,|$)", fields["Build-Depends"]))
-    assert {"debhelper-compat", "dh-sequence-dkms", "cargo", "rustc"} <= needed
+    assert {"debhelper-compat", "dh-sequence-dkms", "cargo", "rustc", "rust-src"} <= needed
     sh("dpkg-source", "--no-check", "-x", source, work / "unpacked")
     assert os.access(work / "unpacked/debian/rules", os.X_OK)
     here = sh("git", "-C", TOP, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
