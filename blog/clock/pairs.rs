@@ -28,7 +28,6 @@ use kernel::{
             thin::least, //
         }, //
     },
-    interrupt::local_interrupt_disable,
     prelude::*, //
 };
 
@@ -177,12 +176,18 @@ pub(super) fn note() {
     step();
 }
 
-/// Adds one, unless somebody else is doing that just now. Any context but an NMI, and not from a
-/// log call.
-fn add() {
-    // The code that puts the machine to sleep, with one CPU left and interrupts off, finds nobody
-    // in the middle of this.
-    let _guard = local_interrupt_disable();
+unsafe extern "C" {
+    // clock/suspend.c
+    /// Adds one, unless somebody else is doing that just now. Any context but an NMI, and not from
+    /// a log call.
+    #[link_name = "blog_clock_add"]
+    safe fn add();
+}
+
+/// Called by [`add`], with interrupts off: so the code that puts the machine to sleep, with one CPU
+/// left and interrupts off, finds nobody in the middle of this.
+#[no_mangle]
+extern "C" fn blog_clock_push() {
     change(|pairs| pairs.push(pair(clock_base())));
 }
 

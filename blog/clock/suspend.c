@@ -22,6 +22,15 @@ u64 blog_local_clock(void)
 	return local_clock();
 }
 
+void blog_clock_add(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	blog_clock_push();
+	local_irq_restore(flags);
+}
+
 static int blog_syscore_suspend(void *data)
 {
 	blog_clock_sleeps(false);

@@ -36,7 +36,6 @@ use kernel::{
         }, //
     },
     prelude::*,
-    sync::rcu,
     transmute::FromBytes, //
 };
 
@@ -257,7 +256,8 @@ pub(crate) fn list() {
     });
     if !old.is_null() {
         // Not under the lock: loading other modules waits for that.
-        rcu::synchronize_rcu();
+        // SAFETY: No requirements but process context.
+        unsafe { bindings::synchronize_rcu() };
         // SAFETY: It was put there by this function, and replaced above. Nobody uses it any more.
         drop(unsafe { KBox::from_raw(old) });
     }

@@ -7,6 +7,10 @@
 //! them for a reader. So only who may see addresses opens the file.
 
 use kernel::{
+    bindings::{
+        ENODATA,
+        EOPNOTSUPP, //
+    },
     fs::File,
     prelude::*,
     sync::Arc, //
@@ -23,6 +27,7 @@ use crate::{
         state::State, //
     },
     sys::{
+        glue::errno,
         hook,
         tree::{
             Area,
@@ -47,7 +52,7 @@ impl OpenFile for Map {
         }
         // A page of the region goes to another component at once, also if it is mapped.
         if region::is_there() {
-            return Err(EOPNOTSUPP);
+            return Err(errno(EOPNOTSUPP));
         }
         let state = registry::by_id(of)?.ok_or(EINVAL)?;
         Ok(KBox::new(Self { state }, GFP_KERNEL)?)
@@ -57,7 +62,7 @@ impl OpenFile for Map {
     /// got another one; `EINVAL` for more pages than there are.
     fn mmap(&self, area: &Area, first: usize, count: usize) -> Result {
         let look = |memory: &Memory| (memory.file_pages(), memory.has_meta_page());
-        let (there, has_meta) = self.state.look_at_memory(look).ok_or(ENODATA)?;
+        let (there, has_meta) = self.state.look_at_memory(look).ok_or(errno(ENODATA))?;
         if first.saturating_add(count) > there {
             return Err(EINVAL);
         }
@@ -68,7 +73,7 @@ impl OpenFile for Map {
         };
         let mut pages = KVVec::with_capacity(count, GFP_KERNEL)?;
         let map = |memory: &Memory| memory.map(&mut page, first, count, &mut pages);
-        self.state.look_at_memory(map).ok_or(ENODATA)??;
+        self.state.look_at_memory(map).ok_or(errno(ENODATA))??;
         (pages.iter().enumerate()).try_for_each(|(n, page)| area.insert(n, page))
     }
 }

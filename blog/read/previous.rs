@@ -14,6 +14,7 @@ use core::{
     slice, //
 };
 use kernel::{
+    bindings,
     blog::wire::persist::{
         is_used,
         Region,
@@ -296,7 +297,10 @@ impl OpenFile for PreviousFile {
         if !hook::shows_addresses(file) {
             return Err(EPERM);
         }
-        let copy = PREVIOUS.lock().clone().ok_or(ENODATA)?;
+        let copy = PREVIOUS
+            .lock()
+            .clone()
+            .ok_or(glue::errno(bindings::ENODATA))?;
         Ok(KBox::new(Self(copy), GFP_KERNEL)?)
     }
 

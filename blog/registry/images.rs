@@ -9,6 +9,7 @@
 
 use core::ptr;
 use kernel::{
+    bindings,
     blog::{
         wire::{
             file::{
@@ -31,7 +32,10 @@ use kernel::{
 use super::name_bytes;
 use crate::{
     memory::counts,
-    sys::pages::Kept, //
+    sys::{
+        glue::errno,
+        pages::Kept, //
+    }, //
 };
 
 /// The name of images that probes are.
@@ -228,7 +232,7 @@ impl Images {
     ) -> Result<&mut Build> {
         let build_id_len = build_id_len(&build_id);
         if build_id_len == 0 {
-            return Err(ENODATA);
+            return Err(errno(bindings::ENODATA));
         }
         if sites.iter().any(Site::is_uncompiled) {
             return Err(EINVAL);

@@ -67,6 +67,7 @@ void blog_tracepoint_detach(const char *name, void *probe, void *data);
 
 /* In Rust, called by clock/suspend.c. */
 void blog_clock_note(void);
+void blog_clock_push(void);
 void blog_clock_sleeps(bool awoken);
 
 void blog_write_packed(const struct blog_component *comp, u32 site_shl10, const u64 *words,
@@ -199,6 +200,7 @@ bool blog_hash(const void *bytes, size_t len, u64 *hash);
 u64 blog_hash_lock(unsigned long lock);
 long blog_text(u32 kind, const void *object, char *dst, size_t size);
 u32 blog_where(void);
+void blog_clock_add(void);
 void blog_start_suspend(void);
 void blog_stay(void);
 u64 blog_local_clock(void);

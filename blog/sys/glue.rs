@@ -33,6 +33,11 @@ unsafe extern "C" {
     fn hex2bin(to: *mut u8, digits: *const c_char, bytes: usize) -> c_int;
 }
 
+/// An error of this number: the kernel crate of Linux 7.2 lacks `ENODATA` and `EOPNOTSUPP`.
+pub(crate) fn errno(number: u32) -> Error {
+    Error::from_errno(-(number as c_int))
+}
+
 /// Switches a static key. Process context.
 ///
 /// # Safety

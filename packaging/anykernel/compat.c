@@ -78,19 +78,6 @@ u32 blog_k_nr_cpu_ids(void)
 	return nr_cpu_ids;
 }
 
-unsigned long blog_k_irq_save(void)
-{
-	unsigned long flags;
-
-	local_irq_save(flags);
-	return flags;
-}
-
-void blog_k_irq_restore(unsigned long flags)
-{
-	local_irq_restore(flags);
-}
-
 /* One class for all of them: the kernel's crate has one for each place that makes one. */
 void blog_k_mutex_init(struct mutex *mutex)
 {

@@ -9,9 +9,11 @@ mod suite {
         registry::{
             images::*,
             words::queries, //
-        }, //
+        },
+        sys::glue::errno, //
     };
     use kernel::{
+        bindings::ENODATA,
         blog::{
             wire::record::{
                 Level,
@@ -165,7 +167,7 @@ mod suite {
     fn an_image_without_a_build_id_never_logs() -> Result {
         let (sites, mut images) = (table(4)?, Images::new());
         for _ in 0..100 {
-            assert_eq!(add(&mut images, "a", [0; 20], &sites), Err(ENODATA));
+            assert_eq!(add(&mut images, "a", [0; 20], &sites), Err(errno(ENODATA)));
             assert!(!remove(&mut images, &sites));
         }
         assert_eq!((ids(&sites), images.list().len()), (Some((0, 0)), 0));

@@ -15,9 +15,11 @@ mod suite {
             name_bytes,
             state::Inner, //
         },
+        sys::glue::errno,
         tasks, //
     };
     use kernel::{
+        bindings::EOPNOTSUPP,
         blog::{
             ring::Mode,
             wire::record::{
@@ -96,7 +98,7 @@ mod suite {
 
     /// Whether there is nothing to test, which is what `result` says then.
     fn is_nothing<T>(result: &Result<T>) -> bool {
-        NO_KPROBES && matches!(result, Err(e) if *e == EOPNOTSUPP)
+        NO_KPROBES && matches!(result, Err(e) if *e == errno(EOPNOTSUPP))
     }
 
     #[repr(C)]
@@ -270,7 +272,7 @@ mod suite {
     fn what_cannot_be_probed_is_refused() -> Result {
         let rig = rig("t:sched_kthread_stop", 8, "")?;
         let refused = |place, fetches| add(&rig, place, 9, fetches);
-        let no_kprobes = |error| if NO_KPROBES { EOPNOTSUPP } else { error };
+        let no_kprobes = |error| if NO_KPROBES { errno(EOPNOTSUPP) } else { error };
         assert_eq!(refused("t:blog_no_such", ""), Err(ENOENT));
         assert_eq!(refused("f:blog_no_such", ""), Err(no_kprobes(ENOENT)));
         // Not where an instruction starts, or not code that may be probed

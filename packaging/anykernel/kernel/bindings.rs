@@ -25,6 +25,9 @@ pub struct static_key_false {
     pub key: static_key,
 }
 
+pub const ENODATA: u32 = 61;
+pub const EOPNOTSUPP: u32 = 95;
+
 pub const POLLIN: u32 = 1;
 pub const POLLOUT: u32 = 4;
 pub const POLLERR: u32 = 8;

@@ -69,9 +69,7 @@ pub mod code {
         EINVAL 22;
         ENOSPC 28;
         ERANGE 34;
-        ENODATA 61;
         EOVERFLOW 75;
-        EOPNOTSUPP 95;
         ERESTARTSYS 512;
     }
 }

@@ -59,27 +59,6 @@ pub mod page {
     pub const PAGE_SIZE: usize = 4096;
 }
 
-pub mod interrupt {
-    use crate::types::NotThreadSafe;
-
-    unsafe extern "C" {
-        safe fn blog_k_irq_save() -> usize;
-        safe fn blog_k_irq_restore(flags: usize);
-    }
-
-    pub struct LocalInterruptDisabled(usize, NotThreadSafe);
-
-    pub fn local_interrupt_disable() -> LocalInterruptDisabled {
-        LocalInterruptDisabled(blog_k_irq_save(), NotThreadSafe)
-    }
-
-    impl Drop for LocalInterruptDisabled {
-        fn drop(&mut self) {
-            blog_k_irq_restore(self.0);
-        }
-    }
-}
-
 pub mod task {
     unsafe extern "C" {
         safe fn blog_k_might_sleep();

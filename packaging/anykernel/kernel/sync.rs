@@ -267,11 +267,6 @@ pub mod rcu {
         safe fn blog_k_rcu_unlock();
     }
 
-    pub fn synchronize_rcu() {
-        // SAFETY: It only waits.
-        unsafe { crate::bindings::synchronize_rcu() };
-    }
-
     pub struct Guard(NotThreadSafe);
 
     pub fn read_lock() -> Guard {

@@ -193,10 +193,7 @@ mod tests {
             ring_of,
             Component, //
         },
-        device::{
-            Bound,
-            Device, //
-        },
+        device::Device,
         faux,
         prelude::*, //
     };
@@ -246,7 +243,7 @@ mod tests {
     #[test]
     fn each_level_is_recorded() -> Result {
         let dev = device(c"captured0")?;
-        let dev: &Device<Bound> = AsRef::<faux::Device<Bound>>::as_ref(&dev).as_ref();
+        let dev: &Device = dev.as_ref().as_ref();
         // In the ring of this task; warnings and errors are in others, and
         // `tests/suites/test_capture.py` finds all.
         assert_eq!(records(driver::each_level), Some(3));
@@ -257,7 +254,7 @@ mod tests {
     #[test]
     fn a_message_is_stored_as_text() -> Result {
         let dev = device(c"captured1")?;
-        let dev: &Device<Bound> = AsRef::<faux::Device<Bound>>::as_ref(&dev).as_ref();
+        let dev: &Device = dev.as_ref().as_ref();
         assert_eq!(added(driver::scalars), Some((1, 1 + "1 0x2".len() as u32)));
         assert_eq!(records(driver::pointer), Some(1));
         assert_eq!(added(driver::too_long), Some((1, 1 + 253)));
@@ -269,7 +266,7 @@ mod tests {
     #[test]
     fn each_format_is_recorded() -> Result {
         let dev = device(c"captured2")?;
-        let dev: &Device<Bound> = AsRef::<faux::Device<Bound>>::as_ref(&dev).as_ref();
+        let dev: &Device = dev.as_ref().as_ref();
         assert_eq!(records(|| driver::each_format(dev)), Some(20));
         Ok(())
     }

@@ -23,6 +23,7 @@ use core::{
     },
 };
 use kernel::{
+    bindings,
     blog::{
         blog_component,
         blog_debug,
@@ -290,7 +291,8 @@ fn make_instance(place: usize) -> Result<*mut Target> {
 /// Drops a target that nobody finds any more.
 fn discard(target: *mut Target) {
     if !target.is_null() {
-        rcu::synchronize_rcu();
+        // SAFETY: No requirements but process context.
+        unsafe { bindings::synchronize_rcu() };
         // SAFETY: By the invariants of `TARGETS`, it is from `into_raw`; the caller has taken it
         // out, and a context that found it before is done.
         drop(unsafe { KBox::from_raw(target) });
