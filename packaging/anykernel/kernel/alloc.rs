@@ -238,7 +238,10 @@ impl<T, A: Allocator> Vec<T, A> {
     }
 
     pub fn remove(&mut self, place: usize) -> Result<T, AllocError> {
-        let after = self.len.checked_sub(place + 1).ok_or(AllocError)?;
+        if place >= self.len {
+            return Err(AllocError);
+        }
+        let after = self.len - 1 - place;
         // INVARIANT: One is the caller's from here on, and the others follow each other.
         self.len -= 1;
         // SAFETY: All of them were there, by the type invariants.

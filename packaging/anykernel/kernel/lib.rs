@@ -21,6 +21,7 @@ pub mod print;
 pub mod str;
 pub mod sync;
 pub mod transmute;
+pub mod types;
 
 pub use file::{fs, iov};
 
@@ -84,32 +85,6 @@ macro_rules! current {
     () => {
         $crate::task::Task
     };
-}
-
-pub mod types {
-    use core::{cell::UnsafeCell, marker::PhantomData, mem::MaybeUninit};
-
-    #[allow(non_upper_case_globals)]
-    pub const NotThreadSafe: NotThreadSafe = PhantomData;
-    pub type NotThreadSafe = PhantomData<*mut ()>;
-
-    /// Memory that C changes.
-    #[repr(transparent)]
-    pub struct Opaque<T>(UnsafeCell<MaybeUninit<T>>);
-
-    impl<T> Opaque<T> {
-        pub const fn new(value: T) -> Self {
-            Self(UnsafeCell::new(MaybeUninit::new(value)))
-        }
-
-        pub const fn zeroed() -> Self {
-            Self(UnsafeCell::new(MaybeUninit::zeroed()))
-        }
-
-        pub const fn get(&self) -> *mut T {
-            self.0.get().cast()
-        }
-    }
 }
 
 pub struct ThisModule(());

@@ -228,6 +228,7 @@ pub struct SetOnce<T> {
 // SAFETY: It is set once, and then shared.
 unsafe impl<T: Send + Sync> Sync for SetOnce<T> {}
 
+#[allow(clippy::new_without_default)]
 impl<T> SetOnce<T> {
     pub const fn new() -> Self {
         Self { state: AtomicU8::new(0), value: UnsafeCell::new(MaybeUninit::uninit()) }

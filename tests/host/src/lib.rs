@@ -54,6 +54,8 @@ mod bindings {
 #[cfg(test)]
 mod stock_tests;
 #[cfg(test)]
+mod standin_tests;
+#[cfg(test)]
 mod thin_tests;
 #[cfg(test)]
 mod wire_tests;

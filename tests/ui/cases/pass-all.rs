@@ -30,7 +30,7 @@ enum Enum {
 
 struct Driver {
     log: Instance,
-    shared: std::sync::Arc<Instance>,
+    shared: kernel::sync::Arc<Instance>,
 }
 
 impl Driver {

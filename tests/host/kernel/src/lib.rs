@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The real `kernel::blog`, in a host crate of the kernel crate's name. What it uses of the rest
-//! of the kernel crate is here in the least form that lets it compile and run.
+//! of the kernel crate is the stand-in of `packaging/anykernel`; and here, what only drivers in
+//! Rust use, in the least form that lets it compile and run.
 
 #![allow(non_camel_case_types)]
 
@@ -14,6 +15,26 @@ mod sources {
 }
 pub use sources::blog;
 
+mod c;
+#[path = "../../../../packaging/anykernel/kernel"]
+mod standin {
+    pub mod alloc;
+    pub mod error;
+    pub mod str;
+    pub mod sync;
+    pub mod transmute;
+    pub mod types;
+}
+pub use standin::{alloc, error, str, transmute, types};
+
+pub mod ffi {
+    pub use core::ffi::c_void;
+}
+
+pub mod page {
+    pub const PAGE_SIZE: usize = 4096;
+}
+
 /// As the kernel's, on x86.
 #[macro_export]
 macro_rules! asm {
@@ -25,7 +46,7 @@ macro_rules! asm {
 /// Names that drivers import.
 pub mod prelude {
     pub use crate::{
-        alloc::{Box, KBox, Vec, GFP_KERNEL},
+        alloc::{KBox, KVec, GFP_KERNEL},
         error::{code::*, Error, Result},
         str::{CStr, CString},
     };
@@ -43,76 +64,22 @@ pub mod device {
     }
 }
 
-/// What says of a type that all its bytes are initialised.
-pub mod transmute {
-    /// # Safety
-    ///
-    /// Values have no uninitialised bytes.
-    pub unsafe trait AsBytes {
-        fn as_bytes(&self) -> &[u8] {
-            let (at, len) = (core::ptr::from_ref(self).cast(), size_of_val(self));
-            // SAFETY: By this trait's requirement.
-            unsafe { core::slice::from_raw_parts(at, len) }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// Any bytes are a value.
-    pub unsafe trait FromBytes {}
-
-    // SAFETY: As for the element.
-    unsafe impl<T: FromBytes, const N: usize> FromBytes for [T; N] {}
-}
-
-/// Allocation that does not fail.
-pub mod alloc {
-    use crate::error::Result;
-    use core::{marker::PhantomData, ops::Deref};
-
-    pub trait Allocator {}
-    pub struct Kmalloc;
-    impl Allocator for Kmalloc {}
-
-    pub struct Flags;
-    pub const GFP_KERNEL: Flags = Flags;
-
-    pub struct Box<T: ?Sized, A>(std::boxed::Box<T>, PhantomData<A>);
-    pub type KBox<T> = Box<T, Kmalloc>;
-
-    impl<T, A> Box<T, A> {
-        pub fn new(value: T, _: Flags) -> Result<Self> {
-            Ok(Self(std::boxed::Box::new(value), PhantomData))
-        }
-    }
-
-    impl<T: ?Sized, A> Deref for Box<T, A> {
-        type Target = T;
-        fn deref(&self) -> &T {
-            &self.0
-        }
-    }
-
-    pub struct Vec<T, A>(pub std::vec::Vec<T>, pub PhantomData<A>);
-
-    impl<T, A> Deref for Vec<T, A> {
-        type Target = [T];
-        fn deref(&self) -> &[T] {
-            &self.0
-        }
-    }
-}
-
 pub mod bindings {
     //! What a test says that the context is.
 
     use core::{cell::Cell, ffi::c_void, ptr};
+
+    pub struct poll_table_struct(());
 
     pub struct task_struct {
         pub blog_tls: *mut c_void,
         pub pid: i32,
         pub tgid: i32,
         pub comm: [core::ffi::c_char; 16],
+    }
+
+    unsafe extern "C" {
+        pub fn synchronize_rcu();
     }
 
     thread_local! {
@@ -137,52 +104,6 @@ pub mod bindings {
     }
 }
 
-pub mod error {
-    //! Errors that are numbers.
-
-    #[derive(Clone, Copy, PartialEq, Eq)]
-    pub struct Error(i32);
-
-    pub type Result<T = (), E = Error> = core::result::Result<T, E>;
-
-    impl Error {
-        pub fn from_errno(errno: i32) -> Self {
-            Self(errno)
-        }
-
-        pub fn to_errno(self) -> i32 {
-            self.0
-        }
-    }
-
-    impl core::fmt::Debug for Error {
-        fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-            // As the kernel: the name as a tuple, or the number where it has no name.
-            match self.0 {
-                -5 => f.debug_tuple("EIO").finish(),
-                -12 => f.debug_tuple("ENOMEM").finish(),
-                -22 => f.debug_tuple("EINVAL").finish(),
-                -28 => f.debug_tuple("ENOSPC").finish(),
-                n => f.debug_tuple("Error").field(&-n).finish(),
-            }
-        }
-    }
-
-    pub fn from_err_ptr<T>(ptr: *mut T) -> Result<*mut T> {
-        match ptr as isize {
-            errno @ -4095..0 => Err(Error(errno as i32)),
-            _ => Ok(ptr),
-        }
-    }
-
-    pub mod code {
-        use super::Error;
-
-        pub const EINVAL: Error = Error(-22);
-        pub const ENOSPC: Error = Error(-28);
-    }
-}
-
 pub mod fmt {
     pub use core::fmt::{Formatter, Result};
 
@@ -191,46 +112,16 @@ pub mod fmt {
     }
 }
 
-pub mod str {
-    pub use core::ffi::CStr;
-
-    pub struct CString(std::ffi::CString);
-
-    impl TryFrom<&CStr> for CString {
-        type Error = crate::error::Error;
-        fn try_from(s: &CStr) -> Result<Self, Self::Error> {
-            Ok(Self(s.into()))
-        }
-    }
-
-    impl core::ops::Deref for CString {
-        type Target = CStr;
-        fn deref(&self) -> &CStr {
-            &self.0
-        }
-    }
-}
-
 pub mod sync {
-    pub use std::sync::Arc;
+    pub use crate::standin::sync::*;
 
-    macro_rules! pointers {
-        ($($name:ident $(<$l:lifetime>)?;)*) => {$(
-            pub struct $name<$($l,)? T: ?Sized>(pub $(&$l)? T);
+    pub struct ArcBorrow<'a, T: ?Sized>(pub &'a T);
 
-            impl<$($l,)? T: ?Sized> core::ops::Deref for $name<$($l,)? T> {
-                type Target = T;
-                fn deref(&self) -> &T {
-                    #[allow(clippy::borrow_deref_ref)]
-                    &self.0
-                }
-            }
-        )*};
-    }
-
-    pointers! {
-        ArcBorrow<'a>;
-        UniqueArc;
+    impl<T: ?Sized> core::ops::Deref for ArcBorrow<'_, T> {
+        type Target = T;
+        fn deref(&self) -> &T {
+            self.0
+        }
     }
 }
 

@@ -64,7 +64,7 @@ macro_rules! with_interrupt_mask {
 use with_interrupt_mask;
 
 /// A mask of `preempt_count()`.
-#[cfg(not(BLOG_ANYKERNEL))]
+#[cfg(all(any(CONFIG_ARM64, CONFIG_X86_64), not(BLOG_ANYKERNEL)))]
 macro_rules! mask {
     ($name:ident) => {
         crate::bindings::$name
