@@ -23,10 +23,12 @@ blog-symvers := $(or $(wildcard $(blog)/Module.symvers),$(and						\
 	$(wildcard /var/lib/blog/$(KERNELRELEASE)/Module.symvers)))
 BLOG_FMT_SIDETABLE ?= $(firstword $(wildcard $(blog)/blog-fmt-sidetable) blog-fmt-sidetable)
 
-# The headers are in front of the kernel's own, some of which they replace for BLOG_CAPTURE.
-# Recursive, so that BLOG_CAPTURE may come later in the Makefile.
-blog-flags = -I$(blog)/include -idirafter $(blog)/compat $(if $(blog-symvers),-DCONFIG_BLOG_MODULE=1 \
-	$(if $(filter y,$(BLOG_CAPTURE)),-DBLOG_CAPTURE -DDYNAMIC_DEBUG_MODULE))
+# The headers are in front of the kernel's own, some of which those of capture.sh replace. Recursive,
+# so that BLOG_CAPTURE may come later in the Makefile.
+blog-flags = $(if $(blog-symvers),-DCONFIG_BLOG_MODULE=1 $(if $(filter y,$(BLOG_CAPTURE)),$(blog-capture)))	\
+	-I$(blog)/include -idirafter $(blog)/compat
+blog-capture = $(if $(wildcard $(dir $(blog-symvers))capture/linux/dynamic_debug.h),-DBLOG_CAPTURE		\
+	-DDYNAMIC_DEBUG_MODULE -I$(dir $(blog-symvers))capture,$(warning BLog captures nothing on this kernel: see its build))
 
 # Only kbuild's own makefiles have read the kernel's configuration.
 ifdef CONFIG_MODULES

@@ -63,6 +63,12 @@ patch_files() {
 	return 1
 }
 
+# header_patch: prints what the patches change in headers for drivers, without the hooks
+header_patch() {
+	tree_patches | sed "s|^|$BLOG_TOP/patches/|" | xargs -d '\n' \
+		awk '/^diff --git / { on = $3 ~ /^a\/include\// && $3 !~ /sched\.h$|vmlinux\.lds\.h$/ } FNR == 1 { on = 0 } on'
+}
+
 # tree_commit DIR PATCH: makes one commit of the series in DIR: patches the files there
 # and copies the files that belong to it. Prints the paths of the copies.
 tree_commit() {

@@ -407,3 +407,40 @@ def test_the_cover_letter_has_the_numbers_of_cost_tables(repo: Repo, tmp_path: P
     stale = repo.series(here)
     repo.git("branch", "-q", "-f", "-M", "kept", "blog")
     assert stale.returncode and "a number is not where it was" in stale.stderr
+
+
+# --- headers for captured drivers -------------------------------------------------------
+
+
+def capture(here: Path, headers: Path, out: Path, **env: str) -> str:
+    """What it says; it never fails, or BLog's build would."""
+    patch = out.with_suffix(".patch")
+    patch.write_text(table(here, "header_patch | awk '/^diff / { on = !/blog.h$/ } on'"))
+    script = TOP / "packaging/anykernel/capture.sh"
+    return run("/bin/sh", script, patch, headers, out, env=os.environ | env, check=True).stdout
+
+
+def test_headers_are_changed_as_in_a_tree(here: Path, with_blog: Tree, tmp_path: Path) -> None:
+    """But for one that doesn't fit, and is named; without the first of them, none is."""
+    out, orig = tmp_path / "capture", with_blog.path / ".blog-integration/orig"
+    assert not capture(here, orig, out)
+    changed = [path for path in out.rglob("*.h") if path.is_file()]
+    assert len(changed) == 7
+    for path in changed:
+        assert path.read_text() == (with_blog.path / "include" / path.relative_to(out)).read_text()
+
+    printk = orig / "include/linux/printk.h"
+    printk.write_text(printk.read_text().replace("defined(DEBUG)", "defined(OTHER)"))
+    assert re.fullmatch(
+        r"  linux/printk\.h: 1 of 2 changes don't fit .*\n", capture(here, orig, out)
+    )
+    assert "blog_capture_limited" in (out / "linux/printk.h").read_text()
+
+    (orig / "include/linux/dynamic_debug.h").write_text("/* another one */\n")
+    assert "nothing can be captured: this kernel's" in capture(here, orig, out)
+    assert list(out.iterdir()) == []
+    bare = tmp_path / "bin"
+    bare.mkdir()
+    for program in ("sed", "rm", "mkdir", "cp", "dirname"):
+        (bare / program).symlink_to(shutil.which(program) or "")
+    assert "apt install patch" in capture(here, orig, out, PATH=str(bare))
