@@ -84,3 +84,69 @@ pub mod workqueue {
         }
     }
 }
+
+pub mod time {
+    use core::marker::PhantomData;
+
+    unsafe extern "C" {
+        safe fn ktime_get() -> i64;
+        safe fn msleep(ms: u32);
+        #[link_name = "__msecs_to_jiffies"]
+        pub safe fn msecs_to_jiffies(ms: u32) -> usize;
+    }
+
+    pub struct Monotonic;
+
+    /// In nanoseconds.
+    #[derive(Clone, Copy)]
+    pub struct Instant<C>(i64, PhantomData<C>);
+
+    impl Instant<Monotonic> {
+        pub fn now() -> Self {
+            Self(ktime_get(), PhantomData)
+        }
+
+        pub fn elapsed(&self) -> Delta {
+            Delta(ktime_get() - self.0)
+        }
+    }
+
+    /// In nanoseconds.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct Delta(i64);
+
+    impl Delta {
+        pub const fn from_micros(micros: i64) -> Self {
+            Self(micros * 1_000)
+        }
+
+        pub const fn from_millis(millis: i64) -> Self {
+            Self(millis * 1_000_000)
+        }
+
+        pub const fn as_nanos(self) -> i64 {
+            self.0
+        }
+
+        pub fn as_millis(self) -> i64 {
+            self.0 / 1_000_000
+        }
+    }
+
+    pub mod delay {
+        use super::Delta;
+
+        pub fn fsleep(time: Delta) {
+            super::msleep((time.0 as u64).div_ceil(1_000_000) as u32);
+        }
+    }
+}
+
+impl TryFrom<&str::CStr> for str::CString {
+    type Error = error::Error;
+
+    /// Of plain text, as suites have it.
+    fn try_from(text: &str::CStr) -> error::Result<Self> {
+        Self::try_from_fmt(format_args!("{}", str::BStr::from_bytes(text.to_bytes())))
+    }
+}
