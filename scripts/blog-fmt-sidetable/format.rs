@@ -2,8 +2,8 @@
 
 //! The side table file, `NAME.blogfmt`, version 1: all that a decoder needs to know of an image.
 //!
-//! `blog-fmt-sidetable` writes it out of vmlinux or a .ko; the crate `blog-table` links to this file
-//! to read it. A damaged file is refused as a whole: half a table would decode to nonsense.
+//! `blog-fmt-sidetable` writes it out of vmlinux or a .ko; the crate `blog-table` links to this
+//! file to read it. A damaged file is refused as a whole: half a table would decode to nonsense.
 //!
 //! ```text
 //! off  0   8 bytes  magic "BLOGFMT" NUL

@@ -2,8 +2,8 @@
 
 //! The definitions of what leaves the kernel of BLog, the binary kernel logger.
 //!
-//! `src/wire` is a link to the folder that the kernel is built from: what the kernel writes and what
-//! a program reads have one definition.
+//! `src/wire` is a link to the folder that the kernel is built from: what the kernel writes and
+//! what a program reads have one definition.
 
 #![no_std]
 #![forbid(unsafe_code)]
