@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 
 # Kernel flavours for "make kernel"
 FLAVOUR ?= x86
-export KSRC KERNEL_SERIES BLOG_CACHE BLOG_DEBIAN BLOG_JOBS
+export KERNEL KSRC KERNEL_SERIES BLOG_CACHE BLOG_DEBIAN BLOG_JOBS
 
 # What "make mutants" changes, and whose tests must notice it
 HOST_TESTS := --test-package blog-host-tests,kernel,roundtrip,postmortem
@@ -23,9 +23,9 @@ demo: ## Boot a kernel with BLog in QEMU, load rnull, decode what it logged
 	@scripts/setup
 	@scripts/demo
 
-demo-stock: ## The same on Debian's unmodified kernel: compiles BLog and tools, no kernel
+demo-stock: ## The same with a driver in C on Debian's unmodified kernel: KERNEL=6.12
 	@scripts/setup --stock
-	@FLAVOUR=stock scripts/demo
+	@scripts/demo --stock
 
 test: ## Run CI's tests; narrow them: TIER=fast|full|deep SUITE=crash CASE=abba
 	@scripts/setup $(if $(filter deep,$(TIER)),--deep,--tests $(SUITE))
@@ -125,7 +125,7 @@ help: ## Print this
 		"$${BLOG_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/blog}"
 	@printf 'BLOG_DEBIAN=URL    a Debian archive (default: apt'"'"'s, or http://deb.debian.org/debian)\n'
 	@printf 'BLOG_JOBS=N        compile N files at once (default: one per CPU)\n'
-	@printf 'IOS=N              I/Os of make demo and demo-stock (default: 100000)\n'
+	@printf 'IOS=N              I/Os of make demo and demo-stock (default: 100000 and 20000)\n'
 
 .PHONY: demo demo-stock test setup kernel decode install install-system uninstall deb deb-source
 .PHONY: integrate revert check mutants next bench bench-decode ceph docs clean distclean help series series-check

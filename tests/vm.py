@@ -171,9 +171,13 @@ def debian(what: str, work: Path) -> Path:
     return root
 
 
+# The item of scripts/fetch with the QEMU; scripts/demo chooses a smaller one.
+qemu_of = "debian"
+
+
 def qemu() -> str:
     """Our QEMU, as guests may die under the system's: see scripts/fetch."""
-    return str(fetch("debian") / "bin/qemu-system-x86_64")
+    return str(fetch(qemu_of) / "bin/qemu-system-x86_64")
 
 
 @contextlib.contextmanager

@@ -56,6 +56,7 @@ stock-7.2          trixie-backports linux-kbuild-7.2.12+deb13_7.2.12-1~bpo13+1_a
 stock-7.3          trixie-backports linux-headers-7.3.4+deb13-common_7.3.4-1~bpo13+1_all.deb 886647d4a7b05d2aedd22f8e16917c5b75e97e8946966d6bac48962c40b19a06
 stock-7.3          trixie-backports linux-kbuild-7.3.4+deb13_7.3.4-1~bpo13+1_amd64.deb 248cce12d48862f7d38ca51efdb759c031192543d144f18bd36a5df37f156244
 module-root        trixie           gcc-12,gcc-14,gcc-14-aarch64-linux-gnu,libc6-dev,libc6-dev-arm64-cross,make,libelf1t64,libssl3t64,pahole -
+demo-root          trixie           qemu-system-x86,gcc,make,libelf1t64,libssl3t64,pahole -
 debian             trixie           qemu-system-x86,makedumpfile,bindgen,rustc,rust-src,gcc,make,flex,bison,bc,libelf-dev,libssl-dev,cpio,kmod,perl,python3,patch,xz-utils,pahole -
 dkms-bookworm      bookworm,bookworm-backports systemd-sysv,udev,initramfs-tools,zstd,dkms,gcc,make,kmod,openssl,linux-image-amd64,linux-headers-amd64 -
 dkms-trixie        trixie,trixie-backports systemd-sysv,udev,initramfs-tools,zstd,dkms,gcc,make,kmod,openssl,linux-image-amd64,linux-headers-amd64 -
