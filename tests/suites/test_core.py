@@ -156,13 +156,14 @@ def test_fault_is_found(core: Core, tmp_path: Path, fault: str, said: str) -> No
 
 
 def test_new_symbol_is_found(core: Core, tmp_path: Path) -> None:
-    nm = core.bin / "nm"
-    nm.write_text(f"#!/bin/sh\n{shutil.which('nm')} \"$@\"\necho '                 U new_one'\n")
-    nm.chmod(0o755)
+    tool = core.bin / "readelf"
+    line = "1: 0 0 NOTYPE GLOBAL DEFAULT UND new_one"
+    tool.write_text(f"#!/bin/sh\n{shutil.which('readelf')} \"$@\"\necho '{line}'\n")
+    tool.chmod(0o755)
     try:
         core.run(tmp_path / "fault", status=1, said="> new_one", FAULT="")
     finally:
-        nm.unlink()
+        tool.unlink()
 
 
 def test_nothing_else_fails(core: Core, tmp_path: Path) -> None:

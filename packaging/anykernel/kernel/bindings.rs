@@ -62,4 +62,6 @@ unsafe extern "C" {
     pub static BLOG_INTERRUPT_MASK: u8;
     pub static BLOG_HARDIRQ_MASK: u8;
     pub static BLOG_NMI_MASK: u8;
+    pub static BLOG_TASK_CPU: u8;
+    pub static BLOG_TASK_PREEMPT_COUNT: u8;
 }

@@ -50,9 +50,10 @@ pub fn levels() -> Result {
     blog_trace!(C, "{}\n\t\"\\ é ${{x}} %d {{0}}", '"');
     let driver = Driver {
         log: C.instance(c"one"),
-        shared: std::sync::Arc::new(
+        shared: kernel::sync::Arc::new(
             C.instance_with(c"two", Config::new().level(Level::Err).mode(Mode::Discard)),
-        ),
+            GFP_KERNEL,
+        )?,
     };
     driver.log();
     Ok(())

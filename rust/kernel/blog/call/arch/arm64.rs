@@ -5,8 +5,8 @@
 
 use super::{
     context,
-    Context,
-    INTERRUPT, //
+    mask,
+    Context, //
 };
 use crate::bindings::task_struct;
 use core::ptr::NonNull;
@@ -28,13 +28,42 @@ fn current() -> NonNull<task_struct> {
     unsafe { NonNull::new_unchecked(task) }
 }
 
+/// A field of a task's `thread_info`.
+#[cfg(not(BLOG_ANYKERNEL))]
+macro_rules! load {
+    ($task:ident, $_offset:ident, $($field:ident).+) => {
+        (&raw const (*$task.as_ptr()).thread_info.$($field).+).read_volatile()
+    };
+}
+
+/// The same, for code that is assembled for many kernels: the assembler knows where it is.
+#[cfg(BLOG_ANYKERNEL)]
+macro_rules! load {
+    ($task:ident, $offset:ident, $($_field:ident).+) => {{
+        let value: u32;
+        core::arch::asm!(
+            "movz {value:x}, #:abs_g0:{offset}",
+            "ldr {value:w}, [{task}, {value:x}]",
+            value = out(reg) value,
+            task = in(reg) $task.as_ptr(),
+            offset = sym crate::bindings::$offset,
+            options(readonly, nostack, preserves_flags),
+        );
+        value
+    }};
+}
+
 /// The preemption count of this CPU, which is the task's here.
 #[inline(always)]
 fn preempt_count(task: NonNull<task_struct>) -> u32 {
     // SAFETY: The current task is valid. Only the CPU that runs it changes this field, and an
     // interrupt leaves it as it was.
     unsafe {
-        (&raw const (*task.as_ptr()).thread_info.__bindgen_anon_1.preempt.count).read_volatile()
+        load!(
+            task,
+            BLOG_TASK_PREEMPT_COUNT,
+            __bindgen_anon_1.preempt.count
+        )
     }
 }
 
@@ -42,14 +71,14 @@ fn preempt_count(task: NonNull<task_struct>) -> u32 {
 #[inline(always)]
 pub(in super::super) fn task() -> Option<NonNull<task_struct>> {
     let task = current();
-    (preempt_count(task) & INTERRUPT == 0).then_some(task)
+    (preempt_count(task) & mask!(BLOG_INTERRUPT_MASK) == 0).then_some(task)
 }
 
 /// The CPU and the interrupt context.
 pub(in super::super) fn interrupt() -> (usize, Context) {
     let task = current();
     // SAFETY: The current task is valid. In interrupt context, it stays on this CPU.
-    let cpu = unsafe { (&raw const (*task.as_ptr()).thread_info.cpu).read_volatile() };
+    let cpu = unsafe { load!(task, BLOG_TASK_CPU, cpu) };
     (cpu as usize, context(preempt_count(task)))
 }
 

@@ -66,17 +66,21 @@ use with_interrupt_mask;
 /// A mask of `preempt_count()`.
 #[cfg(all(any(CONFIG_ARM64, CONFIG_X86_64), not(BLOG_ANYKERNEL)))]
 macro_rules! mask {
+    (BLOG_INTERRUPT_MASK) => {
+        super::INTERRUPT
+    };
     ($name:ident) => {
         crate::bindings::$name
     };
 }
 
 /// The same. The address of this symbol is the mask, as the assembler knows it.
-#[cfg(all(CONFIG_X86_64, BLOG_ANYKERNEL))]
+#[cfg(BLOG_ANYKERNEL)]
 macro_rules! mask {
     ($name:ident) => {{
         let mask: u32;
         // SAFETY: Moves a constant to a register.
+        #[cfg(CONFIG_X86_64)]
         unsafe {
             core::arch::asm!(
                 "movl ${mask}, {:e}",
@@ -85,9 +89,22 @@ macro_rules! mask {
                 options(pure, nomem, nostack, preserves_flags, att_syntax),
             );
         }
+        // SAFETY: As above.
+        #[cfg(CONFIG_ARM64)]
+        unsafe {
+            core::arch::asm!(
+                "movz {out:w}, #:abs_g1:{mask}",
+                "movk {out:w}, #:abs_g0_nc:{mask}",
+                out = out(reg) mask,
+                mask = sym crate::bindings::$name,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
         mask
     }};
 }
+#[cfg(all(CONFIG_ARM64, not(CONFIG_UML)))]
+use mask;
 
 /// The interrupt context of this `preempt_count()`.
 #[cfg(any(CONFIG_ARM64, CONFIG_X86_64))]
