@@ -346,7 +346,6 @@ const fn at<T: OpenFile>(place: u32) -> FileKind {
 
 impl<T: Subject> OpenFile for OpenText<T> {
     const KIND: u32 = <T as Subject>::KIND;
-    const POLLS: bool = true;
 
     fn open(of: u64, file: &File) -> Result<KBox<Self>> {
         hook::may_open()?;

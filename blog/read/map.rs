@@ -43,7 +43,6 @@ pub(crate) struct Map {
 
 impl OpenFile for Map {
     const KIND: u32 = 5;
-    const MAPS: bool = true;
 
     fn open(of: u64, file: &File) -> Result<KBox<Self>> {
         hook::may_open()?;

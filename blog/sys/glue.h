@@ -144,8 +144,6 @@ extern const struct blog_task_layout blog_task_layout;
 /* What a kind of file does; struct FileKind of sys/tree.rs, and what @open has made. */
 struct blog_file_kind {
 	bool stream;
-	bool polls;
-	bool maps;
 	int (*open)(unsigned long of, const struct file *file, void **opened);
 	void (*release)(void *opened);
 	ssize_t (*read)(const void *opened, const struct file *file, struct iov_iter *to,

@@ -25,7 +25,7 @@
 /* The most bytes of a write. */
 #define BLOG_WRITE_MAX 4096
 
-static struct file_operations blog_fops[BLOG_FILE_KINDS];
+static const struct file_operations blog_fops[BLOG_FILE_KINDS];
 
 static const struct blog_file_kind *blog_kind(const struct file *file)
 {
@@ -108,27 +108,38 @@ const char *blog_file_name(const struct file *file)
 	return file->f_path.dentry->d_name.name;
 }
 
-/* What differs between kernels is in C: struct file_operations has no layout of its own. */
-static void blog_fill_fops(void)
-{
-	const struct blog_file_kind *kind;
-	u32 n;
-
-	for (n = 0; n < BLOG_FILE_KINDS; n++) {
-		kind = &blog_file_kinds[n];
-		blog_fops[n] = (struct file_operations){
-			.open = blog_file_open,
-			.release = blog_file_release,
-			.read_iter = blog_file_read,
-			.write = blog_file_write,
-			.poll = kind->polls ? blog_file_poll : NULL,
-			.splice_read = kind->stream ? blog_file_splice : NULL,
-			/* Debugfs opens no file that has this under lockdown. */
-			.mmap = kind->maps ? blog_file_mmap : NULL,
-			.llseek = kind->stream ? NULL : default_llseek,
-		};
-	}
-}
+/* As the kinds of sys/tree.rs are numbered: text, streams, another boot's log, what is mapped. */
+static const struct file_operations blog_fops[BLOG_FILE_KINDS] = {
+	[0 ... 1] = {
+		.open = blog_file_open,
+		.release = blog_file_release,
+		.read_iter = blog_file_read,
+		.write = blog_file_write,
+		.poll = blog_file_poll,
+		.llseek = default_llseek,
+	},
+	[2 ... 3] = {
+		.open = blog_file_open,
+		.release = blog_file_release,
+		.read_iter = blog_file_read,
+		.write = blog_file_write,
+		.poll = blog_file_poll,
+		.splice_read = blog_file_splice,
+	},
+	[4] = {
+		.open = blog_file_open,
+		.release = blog_file_release,
+		.read_iter = blog_file_read,
+		.write = blog_file_write,
+		.llseek = default_llseek,
+	},
+	/* Debugfs opens no file with mmap() under lockdown. */
+	[5] = {
+		.open = blog_file_open,
+		.release = blog_file_release,
+		.mmap = blog_file_mmap,
+	},
+};
 
 /* The folder "blog". */
 struct blog_dir blog_tree_start(void)
@@ -138,7 +149,6 @@ struct blog_dir blog_tree_start(void)
 		.debugfs = debugfs_create_dir("blog", NULL),
 	};
 
-	blog_fill_fops();
 	if (!IS_ERR(root.debugfs))
 		return root;
 	if (root.tracefs)

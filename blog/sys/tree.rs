@@ -31,17 +31,11 @@ use super::pages::Mapped;
 pub(crate) const FILE_KINDS: usize = 6;
 
 pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
-    /// Its place among the kinds, `blog_file_kinds` of `files/`.
+    /// Its place among the kinds: `blog_file_kinds` of `files/`, `blog_fops` of `tree.c`.
     const KIND: u32;
 
     /// Whether the file is a stream: it has no position, and reads don't wait for each other.
     const STREAM: bool = false;
-
-    /// Whether the file may be polled.
-    const POLLS: bool = Self::STREAM;
-
-    /// Whether processes may map the file.
-    const MAPS: bool = false;
 
     /// Opens the file that was made with the number `of`.
     fn open(of: u64, file: &File) -> Result<KBox<Self>>;
@@ -71,8 +65,6 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
 #[repr(C)]
 pub(crate) struct FileKind {
     stream: bool,
-    polls: bool,
-    maps: bool,
     open: unsafe extern "C" fn(c_ulong, *const bindings::file, *mut *mut c_void) -> c_int,
     release: unsafe extern "C" fn(*mut c_void),
     read: unsafe extern "C" fn(
@@ -95,8 +87,6 @@ impl FileKind {
     pub(crate) const fn of<T: OpenFile>() -> Self {
         Self {
             stream: T::STREAM,
-            polls: T::POLLS,
-            maps: T::MAPS,
             open: open::<T>,
             release: release::<T>,
             read: read::<T>,

@@ -56,11 +56,17 @@ struct module_memory {
 };
 
 /* For sys/modules.c: after a module's code, its constants. */
-#define blog_rodata(mod)						\
-	(&(const struct module_memory){					\
-		.base = (mod)->core_layout.base + (mod)->core_layout.text_size, \
-		.size = (mod)->core_layout.ro_size - (mod)->core_layout.text_size, \
-	})
+static inline struct module_memory blog_old_rodata(const struct module *mod)
+{
+	const struct module_layout *core = &mod->core_layout;
+
+	return (struct module_memory){
+		.base = core->base + core->text_size,
+		.size = core->ro_size - core->text_size,
+	};
+}
+
+#define blog_rodata(mod) ((const struct module_memory[]){ blog_old_rodata(mod) })
 #endif
 
 #ifndef BLOG_HAS_REGISTER_SYSCORE

@@ -52,9 +52,9 @@ mod bindings {
     pub(crate) use kernel::bindings::task_struct;
 }
 #[cfg(test)]
-mod stock_tests;
-#[cfg(test)]
 mod standin_tests;
+#[cfg(test)]
+mod stock_tests;
 #[cfg(test)]
 mod thin_tests;
 #[cfg(test)]
