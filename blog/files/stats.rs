@@ -54,7 +54,8 @@ use crate::{
 pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let refused = registry::with_images(|images| images.refused);
     writeln!(f, "clock {}", clock::name())?;
-    writeln!(f, "lacks {}", BStr::from_bytes(params::lacks().to_bytes()))?;
+    let lacks = BStr::from_bytes(params::lacks().to_bytes());
+    f.write_fmt(fmt!("lacks {lacks}\n"))?;
     writeln!(f, "components {}", registry::components().count())?;
     let (inert, lost) = inert::counts();
     writeln!(f, "inert {inert}")?;
