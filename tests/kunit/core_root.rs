@@ -13,7 +13,6 @@ mod suite {
     };
     use core::ptr;
     use kernel::{
-        bindings,
         blog::{
             root::blog_root,
             task,
