@@ -17,6 +17,12 @@
 DEFINE_EVENT(bench_##args, event_off_##args, PARAMS(proto), PARAMS(values));	\
 DEFINE_EVENT(bench_##args, event_on_##args, PARAMS(proto), PARAMS(values))
 
+#ifdef BENCH_ASSIGN_SOURCE
+#define BENCH_ASSIGN(a) __assign_str(a, a)
+#else
+#define BENCH_ASSIGN(a) __assign_str(a)
+#endif
+
 /* An event has at least one field. */
 DECLARE_EVENT_CLASS(bench_1,
 	TP_PROTO(u32 a),
@@ -80,7 +86,7 @@ DECLARE_EVENT_CLASS(bench_str,
 	TP_PROTO(const char *a),
 	TP_ARGS(a),
 	TP_STRUCT__entry(__string(a, a)),
-	TP_fast_assign(__assign_str(a);),
+	TP_fast_assign(BENCH_ASSIGN(a);),
 	TP_printk("%s", __get_str(a))
 );
 DEFINE_EVENT(bench_str, event_off_str, TP_PROTO(const char *a), TP_ARGS(a));
