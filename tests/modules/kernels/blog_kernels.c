@@ -50,8 +50,8 @@ static void kernels_irq_work(struct irq_work *work)
 	struct kernels_cpu *c = container_of(work, struct kernels_cpu, work);
 
 	atomic_inc(&logged);
-	blog_log(kernels, "hardirq %d: irq_work %u", smp_processor_id(), c->hardirqs++);
-	if (c->hardirqs == param_interrupts)
+	blog_log(kernels, "hardirq %d: irq_work %u", smp_processor_id(), c->hardirqs);
+	if (++c->hardirqs == param_interrupts)
 		atomic_dec(&running);
 }
 
@@ -60,9 +60,9 @@ static void kernels_timer(struct timer_list *timer)
 	struct kernels_cpu *c = container_of(timer, struct kernels_cpu, timer);
 
 	atomic_inc(&logged);
-	blog_log(kernels, "softirq %d: timer %u", smp_processor_id(), c->softirqs++);
+	blog_log(kernels, "softirq %d: timer %u", smp_processor_id(), c->softirqs);
 	irq_work_queue(&c->work);
-	if (c->softirqs < param_interrupts)
+	if (++c->softirqs < param_interrupts)
 		mod_timer(timer, jiffies + 1);
 	else
 		atomic_dec(&running);
@@ -76,8 +76,9 @@ static void kernels_call(void *unused)
 	if (!in_hardirq())
 		return;
 	atomic_inc(&logged);
-	blog_warn(kernels, "hardirq %d: call %u of %s", smp_processor_id(), c->calls++,
+	blog_warn(kernels, "hardirq %d: call %u of %s", smp_processor_id(), c->calls,
 		  "another CPU");
+	c->calls++;
 }
 
 /* Starts the timers of this CPU, in its interrupt. */
