@@ -19,12 +19,16 @@ HERE = Path(__file__).resolve().parent
 
 def cases() -> list[str]:
     """The cases in the sources, as SUITE.CASE."""
-    found = []
-    for path in sorted((HERE / "kunit").rglob("*.rs")):
-        text = path.read_text()
-        if suite := re.search(r"#\[kunit_tests\((\w+)\)\]", text):
-            found += [f"{suite[1]}.{name}" for name in re.findall(r"#\[test\]\s+fn (\w+)", text)]
-    return found
+    paths = sorted((HERE / "kunit").rglob("*.rs"))
+    return [case for path in paths for case in cases_of(path)]
+
+
+def cases_of(path: Path) -> list[str]:
+    """Those in one of the sources."""
+    text = path.read_text()
+    suite = re.search(r"#\[kunit_tests\((\w+)\)\]", text)
+    names = re.findall(r"#\[test\](?:\s+#\[cfg[^\n]*)?\s+fn (\w+)", text)
+    return [f"{suite[1]}.{name}" for name in names] if suite else []
 
 
 def parse(log: str) -> dict[str, Any]:
