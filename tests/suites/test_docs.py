@@ -222,11 +222,10 @@ def test_pages_and_comments_keep_to_the_style() -> None:
 
 def test_set_up_s_time_and_disk_are_those_of_the_pages() -> None:
     setup = (TOP / "scripts/setup").read_text()
-    stock = re.search(r"tools\+=\(debian[^)]*\) minutes=(\d+) gb=(\d+)", setup)
+    stock = re.search(r"--stock\) .* minutes=(\d+) gb=(\d+)", setup)
     assert stock
     every = max(int(gb) for gb in re.findall(r"\bgb=(\d+)", setup))
     readme, page = (" ".join(p.read_text().split()) for p in (README, STOCK))
-    assert f"first command takes about {stock[1]} minutes on two idle CPUs" in readme
     assert f"`~/.cache/blog` ({stock[2]} or {every} GB)" in readme
     assert f"about {stock[1]} minutes on two idle CPUs" in page
     assert f"takes {stock[2]} GB of disk" in page
