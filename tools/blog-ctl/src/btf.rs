@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Types of the running kernel, as BTF describes them: as much of it as [`compile`](crate::compile) asks.
+//! Types of the running kernel, as BTF describes them: as much of it as [`compile`](crate::compile)
+//! asks.
 //!
 //! The kernel has one file of them, which describes vmlinux, and one for each module, which goes on
 //! after that. `Documentation/bpf/btf.rst` of the kernel is the format. Any bytes are read: what makes
 //! no sense is an error, or isn't there.
+//!
+//! By hand, as the crate `btf` reads each file alone: it can't go on after vmlinux, as modules do.
 
 use std::collections::HashMap;
 

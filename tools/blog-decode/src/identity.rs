@@ -310,8 +310,8 @@ fn compare(
     let mut known = before().map(|&file| &files[file]);
     if let Some(a) = known.find(|a| clocks_differ(a, &files[i])) {
         let note = format!(
-            "{} and {}: same boot id, but their clocks contradict each other: cloned machines, it seems; name them \
-             with --host",
+            "{} and {}: same boot id, but their clocks contradict each other: cloned machines, it \
+             seems; name them with --host",
             a.name, files[i].name
         );
         return Err(Other { note, at: None });
