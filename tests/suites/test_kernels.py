@@ -30,6 +30,7 @@ PATIENCE = 200
 DEEP = pytest.mark.tier("deep")
 # Items of scripts/fetch, without "stock-"
 KERNELS = ["6.1", "6.12", "7.2", "7.3"]
+ARM64 = "6.12-arm64"
 FLAVOURS = ["6.12-cloud", "6.12-rt"]
 # Of blog_kernels: threads, records of each in the three steps, interrupts of a kind
 TASKS, EACH, INTERRUPTS = 50, (200, 200, 400), 20
@@ -375,7 +376,9 @@ FEATURES: dict[str, tuple[str, Check]] = {
 FOUND: dict[str, dict[str, bool]] = {}
 
 
-@pytest.mark.parametrize("name", [*KERNELS, *(pytest.param(name, marks=DEEP) for name in FLAVOURS)])
+@pytest.mark.parametrize(
+    "name", [*KERNELS, ARM64, *(pytest.param(name, marks=DEEP) for name in FLAVOURS)]
+)
 def test_kernel(
     name: str,
     work: Path,
