@@ -4,7 +4,7 @@
 
 #include "cpu.h"
 #ifdef CONFIG_ARM64
-#include "core-arm64.s"
+#include "core-arm64.inc"
 #else
-#include "core-x86_64.s"
+#include "core-x86_64.inc"
 #endif
