@@ -244,6 +244,9 @@ def test_the_memory_of_the_page_for_deciding_is_what_the_suite_memory_finds() ->
         start, start, start + 1024, start + 20 * 1024, each, module]  # fmt: skip
 
 
+DECODER = ("tools/blog-decode/src/**/*.rs", "tools/blog-decode/crates/*/src/**/*.rs")
+
+
 def flat(*paths: str) -> str:
     """Sources of the decoder without line breaks, also those within texts."""
     text = "".join(path.read_text() for name in paths for path in sorted(TOP.glob(name)))
@@ -259,7 +262,7 @@ def test_messages_that_the_page_for_dumps_quotes_are_literal() -> None:
     literals = re.findall(r"``([^`]+)``", " ".join(page.split()))
     quoted += [text for text in literals if " " in text and not text.startswith("-")]
     assert len(quoted) > 20
-    source = flat("tools/blog-decode/src/**/*.rs")
+    source = flat(*DECODER)
     parts = [
         part.strip()
         for text in quoted
@@ -332,7 +335,7 @@ def test_keys_of_losses_in_sentences_are_in_the_table() -> None:
 
 def test_the_page_for_the_decoder_has_all_variables_of_the_environment() -> None:
     page = (TOP / "Documentation/blog/decode.rst").read_text()
-    names = re.findall(r'\benv::var(?:_os)?\("(\w+)"', flat("tools/blog-decode/src/**/*.rs"))
+    names = re.findall(r'\benv::var(?:_os)?\("(\w+)"', flat(*DECODER))
     assert len(names) > 3
     assert not [name for name in names if name not in page]
 

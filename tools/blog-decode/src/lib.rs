@@ -4,15 +4,11 @@
 //!
 //! ```text
 //! open.rs       opens a file, whatever records it has
-//! snapshot/     a file: sections, checksums, damage; where each page is
-//! unpack.rs     files that gzip, zstd and xz have packed
-//! record.rs     a page: records, in-band losses, time
 //! merge/        all rings of all files, in the order of time; losses between pages
 //! live.rs       the same of streams, as they come
 //! transport/    undoes what happened to lines of a log on their way to a file
 //! foreign.rs    lines of other logs: dmesg, ftrace
 //! identity.rs   which files with the same boot id are of one machine
-//! kind.rs       the kind of an unexpected file
 //! sidetable.rs  finds call sites: tables and ELF images, by build ID
 //! format/       a call site's format string, applied to a record's bytes
 //! captures.rs   files with their side tables
@@ -20,7 +16,6 @@
 //! batch.rs      events that other threads decode
 //! decode.rs     an event becomes an entry: site, message
 //! filter.rs     selects entries
-//! error.rs      why there is no result
 //! expr/         conditions on entries
 //! field.rs      the fields of an entry by name
 //! output/       an entry becomes a line of text, a JSON object, ...
@@ -42,6 +37,7 @@
 //! cli/          commands and options, and all of the above in a row
 //! crates/wire   the kernel's definitions of records and snapshots: `wire`
 //! crates/table  side tables and ELF: `blogfmt`
+//! crates/file   a file: packed or not, sections, pages, records
 //! ```
 //!
 //! # For other programs
@@ -71,7 +67,6 @@ pub mod clock;
 pub mod counts;
 pub mod decode;
 mod digits;
-pub mod error;
 pub mod expr;
 pub mod field;
 pub mod filter;
@@ -79,7 +74,6 @@ pub mod foreign;
 pub mod format;
 mod identity;
 pub mod key;
-mod kind;
 pub mod live;
 pub mod merge;
 pub mod open;
@@ -88,17 +82,16 @@ pub mod output;
 pub mod qr;
 pub mod quantile;
 mod queue;
-pub mod record;
 pub mod sidetable;
-pub mod snapshot;
 pub mod spans;
 pub mod sums;
 pub mod tasks;
 mod transport;
-pub mod unpack;
 pub mod vmcore;
 pub mod words;
 
+use blog_file::kind;
+pub use blog_file::{error, record, snapshot, unpack};
 pub use blog_table as blogfmt;
 pub use blog_wire as wire;
 

@@ -34,7 +34,6 @@ const XZ_MEMORY: u64 = 256 << 20;
 /// Ends a zstd frame that ends too early: an empty last block, and a checksum.
 const ZSTD_END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 /// So many zeros are not written to a file: it has a hole there.
-#[cfg(feature = "vmcore")]
 const HOLE: usize = 4096;
 
 /// How a member is packed.
@@ -119,8 +118,7 @@ pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 
 /// Unpacks at most `max` bytes to a file; the answer is what is lost of them. Where there are only
 /// zeros, it has holes.
-#[cfg(feature = "vmcore")]
-pub(crate) fn to_file(from: impl Read, mut to: &File, max: u64) -> io::Result<Option<String>> {
+pub fn to_file(from: impl Read, mut to: &File, max: u64) -> io::Result<Option<String>> {
     use std::io::{Seek, SeekFrom, Write};
     let mut from = reader(from)?;
     let (mut lost, mut size) = (None, 0u64);

@@ -21,17 +21,17 @@ use crate::wire::{
 const HEAD: usize = SECTION_HEADER + Page::SIZE + PAGE_HEADER_SIZE;
 
 /// Position of a page in its ring.
-pub(crate) fn seq(page: &PageRef) -> u64 {
+pub fn seq(page: &PageRef) -> u64 {
     page.seq
 }
 
 /// Ordinal after the last record of a page.
-pub(crate) fn end_of(page: &PageRef) -> u64 {
+pub fn end_of(page: &PageRef) -> u64 {
     page.first.saturating_add(page.records.into())
 }
 
 /// Whether `b` goes on where `a` has ended: it is the next page, or the next piece of the same.
-pub(crate) fn follows(a: &PageRef, b: &PageRef) -> bool {
+pub fn follows(a: &PageRef, b: &PageRef) -> bool {
     let is_next = seq(b) == seq(a) + 1;
     let is_piece = seq(b) == seq(a) && a.records > 0 && b.records > 0;
     (is_next || is_piece) && b.first == end_of(a) && b.base >= a.base
@@ -59,7 +59,7 @@ pub struct Run {
 impl Run {
     /// A run of one page, whose section ends at `after`; of a stream, it is the piece of this
     /// number.
-    pub(crate) fn one(id: (u32, u32), page: PageRef, after: u64, number: u64) -> Self {
+    pub fn one(id: (u32, u32), page: PageRef, after: u64, number: u64) -> Self {
         let link = Link { at: after, number };
         Self {
             first: page,
@@ -97,7 +97,7 @@ impl Run {
     }
 
     /// Appends a run of one page of the same file, if it is the next one there.
-    pub(crate) fn append_next(&mut self, other: &Self, file: &Snapshot) -> bool {
+    pub fn append_next(&mut self, other: &Self, file: &Snapshot) -> bool {
         let is_next = match file.stream {
             true => {
                 let next = file.links.next(self.number());
@@ -109,7 +109,7 @@ impl Run {
     }
 
     /// Its pages, each as a run of its own.
-    pub(crate) fn pages<'a>(&'a self, file: &'a Snapshot) -> impl Iterator<Item = Self> + 'a {
+    pub fn pages<'a>(&'a self, file: &'a Snapshot) -> impl Iterator<Item = Self> + 'a {
         let mut steps = self.steps();
         std::iter::from_fn(move || {
             let page = steps.next(self, file, None)?;
@@ -128,7 +128,7 @@ impl Run {
     }
 
     /// What it has from the first page on that is not to be skipped.
-    pub(crate) fn skip(&self, file: &Snapshot, is_done: impl Fn(&PageRef) -> bool) -> Option<Self> {
+    pub fn skip(&self, file: &Snapshot, is_done: impl Fn(&PageRef) -> bool) -> Option<Self> {
         if is_done(&self.last) {
             return None;
         }
@@ -151,7 +151,7 @@ pub(super) fn section_of(page: &PageRef) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
     /// Pages that are left.
-    pub(crate) left: u32,
+    pub left: u32,
     /// Where the section of the page before ends, and its number in a stream.
     at: Link,
     /// The page before.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! A ring of a file, and the places of its pages. There may be a million rings, so this takes few
-//! bytes, and is shared with the [`Stream`](crate::merge::Stream) that goes through it.
+//! bytes, and is shared with what goes through it.
 
 use super::run::Run;
 use crate::wire::{file::RingSection, record::LOST_CAUSES};
@@ -41,7 +41,7 @@ impl RingInfo {
     }
 
     /// Leaves out the losses that an earlier state of the ring has.
-    pub(crate) fn leave_out(&mut self, old: &Self) {
+    pub fn leave_out(&mut self, old: &Self) {
         let less = |new: Losses, old: Losses| -> Losses {
             std::array::from_fn(|i| new[i].saturating_sub(old[i]))
         };
@@ -94,7 +94,7 @@ pub struct RingPages {
 
 impl RingPages {
     /// One of which nothing but the id is known.
-    pub(crate) fn new(id: (u32, u32)) -> Self {
+    pub fn new(id: (u32, u32)) -> Self {
         Self { ring: None, id, epoch: 0, before: None, runs: Vec::new() }
     }
 

@@ -22,11 +22,11 @@ fn temporary(e: io::Error) -> io::Error {
 
 /// The next piece of the same ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Link {
+pub struct Link {
     /// Where its section begins; 0: there is none.
-    pub(crate) at: u64,
+    pub at: u64,
     /// Its number among all pieces.
-    pub(crate) number: u64,
+    pub number: u64,
 }
 
 impl Link {
@@ -42,7 +42,7 @@ impl Link {
 
 /// The links of all pieces, by their numbers.
 #[derive(Default)]
-pub(crate) struct Links {
+pub struct Links {
     /// Those of the pieces from this one on are in memory.
     from: u64,
     last: Vec<Link>,
@@ -53,7 +53,7 @@ pub(crate) struct Links {
 impl Links {
     /// Adds a piece that has no next one so far; the answer is its number. An error is one of the
     /// temporary file.
-    pub(crate) fn add(&mut self) -> io::Result<u64> {
+    pub fn add(&mut self) -> io::Result<u64> {
         if self.last.len() >= MOST {
             self.store(MOST / 2)?;
         }
@@ -75,7 +75,7 @@ impl Links {
     }
 
     /// There will be no more.
-    pub(crate) fn finish(&mut self) -> io::Result<()> {
+    pub fn finish(&mut self) -> io::Result<()> {
         if self.file.is_some() {
             self.store(self.last.len())?;
         }
@@ -84,7 +84,7 @@ impl Links {
     }
 
     /// Says which piece comes after one.
-    pub(crate) fn set(&mut self, number: u64, next: Link) -> io::Result<()> {
+    pub fn set(&mut self, number: u64, next: Link) -> io::Result<()> {
         match (number.checked_sub(self.from), &self.file) {
             (Some(n), _) => {
                 if let Some(link) = self.last.get_mut(n as usize) {
@@ -101,7 +101,7 @@ impl Links {
     }
 
     /// The piece after one.
-    pub(crate) fn next(&self, number: u64) -> Option<Link> {
+    pub fn next(&self, number: u64) -> Option<Link> {
         let link = match number.checked_sub(self.from) {
             Some(n) => *self.last.get(n as usize)?,
             None => {

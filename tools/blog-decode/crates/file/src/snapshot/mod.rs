@@ -3,9 +3,9 @@
 //! Reads a snapshot file or the capture of a stream, whole or damaged.
 //!
 //! [`Snapshot::open`] goes through all sections once, checks every checksum, and keeps what
-//! describes the file plus *where* the pages of each ring begin and end ([`run`]);
-//! [`merge`](crate::merge) reads pages when it needs them. So memory is bounded by the number of
-//! rings, and of places where pages are missing between others, whatever length fields say.
+//! describes the file plus *where* the pages of each ring begin and end ([`run`]); a merge reads
+//! pages when it needs them. So memory is bounded by the number of rings, and of places where pages
+//! are missing between others, whatever length fields say.
 //!
 //! Where a section is damaged, it goes to the next one whose header has the right checksum. What
 //! that cost is in [`Damage`]; nothing is dropped in silence. It never panics.
@@ -17,7 +17,7 @@
 mod links;
 mod ring;
 pub mod run;
-pub(crate) mod scan;
+pub mod scan;
 pub mod split;
 
 use std::{
@@ -54,12 +54,14 @@ pub use ring::{Losses, RingInfo, RingPages};
 use run::section_of;
 use scan::Scan;
 
-pub(crate) const FILE_HEADER: usize = FileHeader::SIZE;
-pub(crate) const SECTION_HEADER: usize = SectionHeader::SIZE;
+/// Size of a file's header in bytes.
+pub const FILE_HEADER: usize = FileHeader::SIZE;
+/// Size of a section's header in bytes.
+pub const SECTION_HEADER: usize = SectionHeader::SIZE;
 /// Sections start on multiples of this.
-pub(crate) const ALIGN: u64 = 8;
+pub const ALIGN: u64 = 8;
 /// Versions of files that are read.
-pub(crate) const VERSIONS: RangeInclusive<u32> = 1..=wire::VERSION;
+pub const VERSIONS: RangeInclusive<u32> = 1..=wire::VERSION;
 /// As much of a file that doesn't start as a snapshot is searched for a section.
 const SEARCH: u64 = 1 << 20;
 /// As much is read from a pipe.
@@ -132,7 +134,7 @@ impl PageRef {
     }
 
     /// Its header, as far as it is known.
-    pub(crate) fn info(&self) -> PageInfo {
+    pub fn info(&self) -> PageInfo {
         PageInfo {
             magic: PAGE_MAGIC,
             size: 0,
@@ -154,13 +156,13 @@ pub struct Snapshot {
     pub source: Source,
     /// Where in this snapshot the source begins: what was before is not needed any more. Negative:
     /// the snapshot is further on, after another.
-    pub(crate) base: i64,
+    pub base: i64,
     /// Name of the machine: what the file says, or the user; else empty.
     pub host: String,
     /// Whether that is the user's.
     pub given: bool,
     /// Which of the machines that have this boot id in common, as far as other files tell.
-    pub(crate) copy: u32,
+    pub copy: u32,
     /// Whether it is the capture of a stream.
     pub stream: bool,
     /// That of its records.
@@ -213,7 +215,7 @@ impl Snapshot {
     }
 
     /// The same of a file that is open, and of why it can't be unpacked as a whole.
-    pub(crate) fn read_all(
+    pub fn read_all(
         name: &str,
         source: Source,
         packed: Option<String>,
@@ -279,7 +281,7 @@ impl Snapshot {
     }
 
     /// One of which nothing is known yet.
-    pub(crate) fn empty(name: String, source: Source) -> Self {
+    pub fn empty(name: String, source: Source) -> Self {
         Self {
             name,
             source,
@@ -306,7 +308,7 @@ impl Snapshot {
     }
 
     /// Offset of the first section; an error if this is no snapshot, or not one of ours.
-    pub(crate) fn check_header(&mut self) -> Result<u64, Error> {
+    pub fn check_header(&mut self) -> Result<u64, Error> {
         let mut raw = [0; FILE_HEADER];
         let n = self.read_some(0, &mut raw)?;
         if n == 0 {
@@ -359,7 +361,7 @@ impl Snapshot {
     }
 
     /// Bytes from its start to the end of the source.
-    pub(crate) fn size(&self) -> u64 {
+    pub fn size(&self) -> u64 {
         self.source.size().saturating_add_signed(self.base)
     }
 
@@ -442,7 +444,7 @@ impl Snapshot {
     }
 
     /// The checksum of the section that a page is in.
-    pub(crate) fn page_checksum(&self, page: &PageRef) -> Result<Option<u32>, Error> {
+    pub fn page_checksum(&self, page: &PageRef) -> Result<Option<u32>, Error> {
         let header = section_of(page);
         Ok(self.section_at(header)?.map(|header| header.payload_crc))
     }
@@ -476,17 +478,17 @@ impl Snapshot {
     }
 
     /// The latest of its pairs of clocks, which are in the order of the rings' clock.
-    pub(crate) fn last_pair(&self) -> Option<&ClockPair> {
+    pub fn last_pair(&self) -> Option<&ClockPair> {
         self.pairs.last()
     }
 
     /// The rings' clock when it was taken.
-    pub(crate) fn taken(&self) -> Option<u64> {
+    pub fn taken(&self) -> Option<u64> {
         self.last_pair().map(|pair| pair.clock)
     }
 
     /// When a component was cleared: what is older is not shown. 0: never.
-    pub(crate) fn cleared(&self, id: u32) -> u64 {
+    pub fn cleared(&self, id: u32) -> u64 {
         self.components.get(&id).map_or(0, |c| c.cleared)
     }
 
@@ -498,10 +500,11 @@ impl Snapshot {
 }
 
 /// Components of a file that have a name in common, as one has that was made again.
-pub(crate) struct Namesakes(HashMap<String, Vec<u32>>);
+pub struct Namesakes(HashMap<String, Vec<u32>>);
 
 impl Namesakes {
-    pub(crate) fn of(file: &Snapshot) -> Self {
+    /// Those of a file.
+    pub fn of(file: &Snapshot) -> Self {
         let mut ids = HashMap::<_, Vec<_>>::new();
         for component in file.components.values() {
             ids.entry(text(&component.name)).or_default().push(component.id);
@@ -511,14 +514,14 @@ impl Namesakes {
     }
 
     /// How many of this name were made after the one with this id: none if it is the last.
-    pub(crate) fn newer(&self, name: &str, id: u32) -> usize {
+    pub fn newer(&self, name: &str, id: u32) -> usize {
         let newer = |ids: &Vec<u32>| ids.len() - ids.partition_point(|known| *known <= id);
         self.0.get(name).map_or(0, newer)
     }
 }
 
 /// Opens a file; the answer is also why it can't be unpacked as a whole.
-pub(crate) fn open_source(
+pub fn open_source(
     path: &Path,
     tick: &mut dyn FnMut(u64, Option<u64>),
 ) -> std::io::Result<(Source, Option<String>)> {
@@ -583,12 +586,12 @@ pub fn text(bytes: &[u8]) -> String {
 }
 
 /// A component's name, NUL padded, where it is one that a kernel has let through.
-pub(crate) fn component_name(bytes: &[u8; NAME_MAX]) -> Option<String> {
+pub fn component_name(bytes: &[u8; NAME_MAX]) -> Option<String> {
     name::check(until_nul(bytes)).is_ok().then(|| text(bytes))
 }
 
 /// The section header that `raw` starts with, if its checksum is right.
-pub(crate) fn parse_section_header(raw: &[u8]) -> Option<SectionHeader> {
+pub fn parse_section_header(raw: &[u8]) -> Option<SectionHeader> {
     // The cheap test first: this runs for every 8 bytes of a damaged stretch.
     if array::<4>(raw, 0)? != wire::SECTION_MAGIC.to_le_bytes() {
         return None;

@@ -2,7 +2,7 @@
 
 //! Goes through the sections of a file, and takes in their content.
 //!
-//! [`Snapshot::read`] runs a [`Scan`] over a whole file; [`live`](crate::live) takes sections in as
+//! [`Snapshot::read`] runs a [`Scan`] over a whole file; a reader of streams takes sections in as
 //! they come. Both count what is missing or makes no sense.
 
 use std::{collections::HashMap, iter, sync::Arc};
@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// What a section says of a ring.
-pub(crate) enum Part {
+pub enum Part {
     /// Nothing.
     None,
     /// Whose it is, and its counts.
@@ -38,20 +38,21 @@ pub(crate) enum Part {
 
 /// What is known of the sections so far.
 #[derive(Default)]
-pub(crate) struct Sections {
+pub struct Sections {
     next_index: u32,
     /// How many there were.
-    pub(crate) count: u64,
+    pub count: u64,
     /// There was an End.
-    pub(crate) ended: bool,
-    /// How many were about clocks, and about images.
-    pub(crate) clocks: u64,
-    pub(crate) images: u64,
+    pub ended: bool,
+    /// How many were about clocks.
+    pub clocks: u64,
+    /// How many were about images.
+    pub images: u64,
 }
 
 impl Sections {
     /// Takes a section in, of which the payload is at `at` in the file.
-    pub(crate) fn take(
+    pub fn take(
         &mut self,
         file: &mut Snapshot,
         header: &SectionHeader,
@@ -207,7 +208,7 @@ fn who(ring: &RingInfo) -> (u8, u32, i32, i32) {
 }
 
 /// Whether a ring that was `old` has another owner now that it is `new`.
-pub(crate) fn changes_hands(old: &RingInfo, new: &RingInfo) -> bool {
+pub fn changes_hands(old: &RingInfo, new: &RingInfo) -> bool {
     // A task that has ended doesn't come back, nor does it end twice.
     let ends_again = old.retired != 0 && old.exit_clock != new.exit_clock;
     who(old) != who(new) || old.retired > new.retired || ends_again
@@ -217,7 +218,7 @@ pub(crate) fn changes_hands(old: &RingInfo, new: &RingInfo) -> bool {
 ///
 /// A stream begins with the clock's start, so one that begins with a single pair is a further file of
 /// a recording. Its section is the last one that came, and may be older than the file.
-pub(crate) fn before(file: &Snapshot, ring: &RingInfo) -> Option<(u64, bool)> {
+pub fn before(file: &Snapshot, ring: &RingInfo) -> Option<(u64, bool)> {
     let known = (ring.records, file.pairs.len() == 1);
     Some(known).filter(|known| file.stream && *known != (0, false))
 }

@@ -30,13 +30,13 @@ const KINDS: [(&[u8], &str); 17] = [
     (b"<!DOCTYPE html>", "a page for a browser"),
 ];
 /// The kind of a dump.
-pub(crate) const DUMP: &str = "a crash dump, which goes with --vmcore";
+pub const DUMP: &str = "a crash dump, which goes with --vmcore";
 /// Where an ELF file says what it is for, and that it is a dump.
 const ELF_TYPE: usize = 16;
 const ELF_CORE: u8 = 4;
 
 /// What a file is that begins so; `None`: nothing that is known.
-pub(crate) fn of(start: &[u8]) -> Option<&'static str> {
+pub fn of(start: &[u8]) -> Option<&'static str> {
     if start.starts_with(b"\x7fELF") {
         return Some(match start.get(ELF_TYPE) {
             Some(&ELF_CORE) => DUMP,

@@ -205,7 +205,7 @@ fn header_of(raw: &[u8]) -> Result<(usize, Snapshot), Error> {
 }
 
 /// Gives a section that has none its number and checksums.
-pub(crate) fn seal(section: &mut [u8], index: u32) {
+pub fn seal(section: &mut [u8], index: u32) {
     let header = SectionHeader::read(section);
     let len = header.map_or(0, |header| header.len as usize);
     let payload = section.get(SECTION_HEADER..SECTION_HEADER + len);
