@@ -46,10 +46,11 @@ def constant(suite: Path, name: str, default: str) -> str:
 
 
 def files(*patterns: str) -> list[str]:
-    """The files in the work tree, by paths from its top, without those that git ignores."""
+    """The files in the work tree, by paths from its top, without links and what git ignores."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
     said = subprocess.run(command, cwd=TOP, check=True, capture_output=True, text=True).stdout
-    return [name for name in said.splitlines() if (TOP / name).is_file()]
+    paths = {name: TOP / name for name in said.splitlines()}
+    return [name for name, path in paths.items() if path.is_file() and not path.is_symlink()]
 
 
 def named(config: pytest.Config) -> list[Path]:

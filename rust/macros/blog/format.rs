@@ -2,8 +2,8 @@
 
 //! The format language of `std::fmt`, from text to [`Piece`]s.
 //!
-//! The macros find out by it which arguments a call needs, and by which trait; `blog-decode`
-//! includes this very file to print them. It accepts what `rustc_parse_format` accepts, knows
+//! The macros find out by it which arguments a call needs, and by which trait; `blog-decode` has a
+//! link to this file to print them. It accepts what `rustc_parse_format` accepts, knows
 //! neither tokens nor types nor values, and never panics. It needs only `std`.
 
 /// Part of a format string.
