@@ -426,7 +426,7 @@ fn spans_that_do_not_fit_are_refused() {
     let rig = rig();
     for (form, args, said) in [
         ("ctf", &["--span", "a", "b"][..], "only html and perfetto have spans"),
-        ("html", &["-k", "arg.tag"], "of which spans?"),
+        ("html", &["-k", "arg.tag"], "--key needs --span"),
         ("html", &["--span", "a"], "2 values required"),
     ] {
         let output = convert_with(&rig, form, "out", args);
