@@ -300,7 +300,8 @@ macro_rules! impl_deref {
         }
     )*};
 }
-#[cfg_attr(BLOG_ANYKERNEL, allow(unused_imports))]
+// Other crates than the kernel's have no pointers of their own.
+#[allow(unused_imports)]
 pub(super) use impl_deref;
 
 impl_deref! {

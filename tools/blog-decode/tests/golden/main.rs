@@ -146,9 +146,11 @@ fn check(name: &str, args: &[&str]) {
     }
 }
 
-/// Converts into a file or directory of a temporary directory, from which `read` takes a golden
-/// file's bytes.
-fn convert(form: &str, files: &[(&str, fn(&Path) -> Vec<u8>)]) {
+/// Takes a golden file's bytes from the output.
+type Bytes = fn(&Path) -> Vec<u8>;
+
+/// Converts into a file or directory of a temporary directory, and compares golden files with it.
+fn convert(form: &str, files: &[(&str, Bytes)]) {
     for (set, _) in SETS {
         let temporary = tempfile::tempdir().unwrap();
         let path = temporary.path().join("made");
