@@ -191,29 +191,30 @@ const char *blog_take_early(void)
 }
 
 /*
- * What BLog can't do as the kernel lacks what that takes: names in Documentation/blog/admin-guide.rst,
- * "stats", or "none". The kernel is the one that this was compiled for.
+ * What BLog can't do as the kernel lacks what that takes: names that are in
+ * Documentation/blog/admin-guide.rst, "stats", or "none". The kernel is the one that this was
+ * compiled for.
  */
 const char *blog_lacks(void)
 {
 	static const char names[] = ""
 #ifndef CONFIG_BLOG_HOOKS
-		" builtin tracefs"
+				    " builtin tracefs"
 #endif
 #ifdef BLOG_LACKS_RESERVE_MEM
-		" reboot"
+				    " reboot"
 #endif
 #ifdef BLOG_LACKS_PANIC_ON_THIS_CPU
-		" freeze"
+				    " freeze"
 #endif
 #if !defined(CONFIG_KPROBES) || !defined(CONFIG_KRETPROBES)
-		" probes"
+				    " probes"
 #endif
 #ifndef CONFIG_DETECT_HUNG_TASK
-		" hang"
+				    " hang"
 #endif
 #ifndef CONFIG_DETECT_HUNG_TASK_BLOCKER
-		" blocker"
+				    " blocker"
 #endif
 		;
 

@@ -41,7 +41,7 @@ MODULE_PARM_DESC(queued, "how many requests there were");
 
 /* The requests of a CPU. */
 struct blog_disk_queue {
-	spinlock_t lock;
+	spinlock_t lock; /* Of waiting */
 	struct bio_list waiting;
 	struct tasklet_struct tasklet;
 };

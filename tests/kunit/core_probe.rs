@@ -153,7 +153,10 @@ mod suite {
         let read = Read::parse(&file)?;
         let ring = read.only_ring()?;
         // By ftrace, as distributions have it, there is no breakpoint.
-        if cfg!(any(CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS, BLOG_ANYKERNEL)) {
+        if cfg!(any(
+            CONFIG_HAS_SEPARATE_PREEMPT_RESCHED_BITS,
+            BLOG_ANYKERNEL
+        )) {
             assert_eq!(ring.context, Context::Task as u8);
             assert_eq!(ring.pid, this());
         } else {

@@ -379,8 +379,17 @@ PROBES: dict[str, list[tuple[Callable[[], object], object]]] = {
         (lambda: set(re.findall(r'"-accel", f?"(\w+)', (TOP / "tests/vm.py").read_text())), {"tcg"}),
         (lambda: "On hardware" in (TOP / "Documentation/blog/torture.rst").read_text(), True),
     ],
-    "It works on Linux 7.3 only, on x86_64, arm64 and riscv64, and in UML": [
-        (lambda: words_of("scripts/lib/versions.sh", "KERNEL_SERIES=", "\n", r"-([\d.]+)"), {"7.3"}),
+    "BLog's patches are for Linux 7.2 and 7.3, on x86_64, arm64 and riscv64, and in UML": [
+        (
+            lambda: words_of("scripts/lib/versions.sh", "DOWNLOADS='", "rust-src", r"kernel-([\d.]+)"),
+            {"7.2", "7.3"},
+        ),
+        (
+            lambda: words_of(
+                "scripts/lib/versions.sh", "DOWNLOADS='", "module-root",
+                r"stock-([\d.]+(?:-arm64)?)\s"),
+            {"6.1", "6.12", "6.12-arm64", "7.2", "7.3"},
+        ),
         (
             lambda: words_of("Kconfig", "depends on X86_64", "\n", r"\b[A-Z]\w+"),
             {"X86_64", "ARM64", "RISCV", "UML"},
@@ -646,7 +655,8 @@ def test_the_summary_has_the_numbers_of_the_tables() -> None:
 def test_readme_s_costs_are_those_that_were_measured() -> None:
     summary = cells(measured(COST, "summary"))
     stock = cells(STOCK.read_text().partition("\nWhat it costs\n")[2])
-    rows = re.findall(r"^\| (\w.*?) +\|(.*?)\|(.*?)\|(.*?)\|$", README.read_text(), re.M)
+    costs = README.read_text().partition("\n## What it costs\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\w.*?) +\|(.*?)\|(.*?)\|(.*?)\|$", costs, re.M)
     assert [row[0] for row in rows] == [row[0] for row in README_ROWS]
     for (name, *numbers), (_, in_stock, in_summary) in zip(rows, README_ROWS, strict=True):
         patched = stock.get((in_stock, "with patches"), "")

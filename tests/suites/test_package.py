@@ -215,7 +215,7 @@ def test_two_crashes_of_a_minute_have_two_logs(tmp_path: Path, sh: Run) -> None:
     """In the folder of kdump-tools, whose name is the minute."""
     bin = tmp_path / "bin"
     bin.mkdir()
-    for name, text in (("date", "echo 197001010000"), ("blog-decode", 'echo "$3" >"$5"')):
+    for name, text in (("date", "echo 197001010000"), ("blog-decode", 'echo "$5" >"$7"')):
         (bin / name).write_text(f"#!/bin/sh\n{text}\n")
         (bin / name).chmod(0o755)
     folder = tmp_path / "197001010000"
@@ -286,7 +286,7 @@ def test_the_source_package_has_all_fields_and_files(source: Path, work: Path, s
     sh("dpkg-source", "--no-check", "-x", source, work / "unpacked")
     assert os.access(work / "unpacked/debian/rules", os.X_OK)
     here = sh("git", "-C", TOP, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
-    lost = {name for name in here if not (work / "unpacked" / name).is_file()}
+    lost = {name for name in here if not (work / "unpacked" / name).exists()}
     assert {Path(name).name for name in lost} <= {".gitignore"}, lost
     again = Path(sh(TOP / "scripts/package-deb", "--source", work / "again").splitlines()[-1])
     assert again.read_bytes() == source.read_bytes()

@@ -130,7 +130,7 @@ pub struct Mutex<T: ?Sized> {
 
 // SAFETY: The value goes from thread to thread.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
-// SAFETY: Only who has locked it has the value.
+// SAFETY: The value is used only by the owner of the lock.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 impl<T> Mutex<T> {
@@ -148,7 +148,7 @@ impl<T> Mutex<T> {
     }
 
     pub fn lock(&self) -> lock::Guard<'_, T, lock::mutex::MutexBackend> {
-        // SAFETY: Whoever has it has called `init`.
+        // SAFETY: `init` comes before any use, by its requirement.
         unsafe { blog_k_mutex_lock(self.raw.get()) };
         lock::Guard { mutex: self, _backend: (PhantomData, NotThreadSafe) }
     }
@@ -247,7 +247,7 @@ impl<T> SetOnce<T> {
         // SAFETY: One call gets here, and nobody reads the value yet.
         unsafe { (*self.value.get()).write(value) };
         // INVARIANT: It was just stored.
-        // ORDERING: Release: whoever sees the state finds the value.
+        // ORDERING: Release: a thread that sees the state finds the value.
         self.state.store(2, Release);
         true
     }

@@ -2,9 +2,9 @@
 
 //! The place of the table of a task's rings: in the task itself, `task_struct::blog_tls`.
 //!
-//! This is the seam to the field that a patch adds to `task_struct`. `packaging/anykernel/task.rs` has
-//! the same functions for kernels without it. Only a log call of the task itself stores a table;
-//! the hook at the task's end removes it.
+//! This is the seam to the field that a patch adds to `task_struct`. `packaging/anykernel/task.rs`
+//! has the same functions for kernels without it. Only a log call of the task itself stores a
+//! table; the hook at the task's end removes it.
 
 use core::{
     mem::offset_of,

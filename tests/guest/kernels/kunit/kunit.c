@@ -14,39 +14,25 @@
 #include <linux/printk.h>
 #include <linux/slab.h>
 
+#include "kunit.h"
+
 /* As long as KUnit waits for a case */
 #define PATIENCE (300 * HZ)
 
-/* As in kunit.rs; the last case has no name. */
-struct blog_kunit_case {
-	const char *name;
-	void (*run)(void);
-};
-
-struct blog_kunit_suite {
-	const char *name;
-	const struct blog_kunit_case *cases;
-};
-
-/* The first one, up to NULL: suites.rs */
-extern const struct blog_kunit_suite *const blog_kunit_suites[];
-
-void blog_kunit_abort(void);
-
-static DECLARE_COMPLETION(case_done);
-static bool case_failed, case_runs;
+static DECLARE_COMPLETION(this_done);
+static bool this_failed, this_runs;
 static DEFINE_MUTEX(running);
 
 void blog_kunit_abort(void)
 {
-	case_failed = true;
-	kthread_complete_and_exit(&case_done, 0);
+	this_failed = true;
+	kthread_complete_and_exit(&this_done, 0);
 }
 
 static int run_thread(void *run)
 {
 	((void (*)(void))run)();
-	kthread_complete_and_exit(&case_done, 0);
+	kthread_complete_and_exit(&this_done, 0);
 }
 
 /* False: it has not ended, and what it uses stays. */
@@ -54,17 +40,17 @@ static bool run_case(const struct blog_kunit_case *test, unsigned int number)
 {
 	struct task_struct *task;
 
-	case_failed = false;
-	reinit_completion(&case_done);
+	this_failed = false;
+	reinit_completion(&this_done);
 	task = kthread_run(run_thread, test->run, "kunit_try_catch");
 	if (IS_ERR(task))
 		return false;
-	if (!wait_for_completion_timeout(&case_done, PATIENCE)) {
-		case_runs = true;
+	if (!wait_for_completion_timeout(&this_done, PATIENCE)) {
+		this_runs = true;
 		pr_info("    not ok %u %s\n", number, test->name);
 		return false;
 	}
-	pr_info("    %sok %u %s\n", case_failed ? "not " : "", number, test->name);
+	pr_info("    %sok %u %s\n", this_failed ? "not " : "", number, test->name);
 	return true;
 }
 
@@ -78,7 +64,7 @@ static bool run_suite(const struct blog_kunit_suite *suite, unsigned int number)
 	pr_info("    KTAP version 1\n    # Subtest: %s\n    1..%u\n", suite->name, cases);
 	for (i = 0; i < cases && ended; i++) {
 		ended = run_case(&suite->cases[i], i + 1);
-		bad |= case_failed || !ended;
+		bad |= this_failed || !ended;
 	}
 	pr_info("%sok %u %s\n", bad ? "not " : "", number, suite->name);
 	return ended;
@@ -120,11 +106,11 @@ static int kunit_set(const char *value, const struct kernel_param *kp)
 	while (blog_kunit_suites[suites])
 		suites++;
 	pr_info("KTAP version 1\n1..%u\n", suites);
-	for (i = 0; i < suites && !case_runs; i++)
+	for (i = 0; i < suites && !this_runs; i++)
 		run_suite(blog_kunit_suites[i], i + 1);
 	mutex_unlock(&running);
 	kernel_param_lock(THIS_MODULE);
-	return case_runs ? -ETIMEDOUT : 0;
+	return this_runs ? -ETIMEDOUT : 0;
 }
 
 static const struct kernel_param_ops kunit_ops = { .set = kunit_set };

@@ -35,7 +35,7 @@ pub struct Pager {
 
 /// less shows colours, and ends with what fits the screen and at ^C.
 const LESS: &str = "FRXK";
-/// Of a user who has set other options, it gets the one for colours before these.
+/// If the user has set other options, it gets the one for colours before these.
 const COLORS: &str = "-R ";
 /// How often it looks whether a pager has begun to read.
 const LOOK: Duration = Duration::from_millis(1);
