@@ -26,7 +26,7 @@ use std::ffi::OsString;
 
 use blog_decode::cli::{
     man,
-    report::{print_all, set_program, written, Failure, Status},
+    report::{print_all, set_program, usage, Failure, Status},
 };
 use clap::{CommandFactory, Parser};
 
@@ -37,13 +37,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Status {
     set_program("blog-ctl");
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        Err(e) => {
-            let printed = e.print();
-            if e.use_stderr() {
-                return Status::Failed;
-            }
-            return written(printed).unwrap_or_else(|why| Failure::from(why).tell());
-        }
+        Err(e) => return usage(&e),
     };
     let result = match &cli.command {
         None => control::control(&cli.control),

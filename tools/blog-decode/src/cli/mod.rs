@@ -63,7 +63,7 @@ use clap::{CommandFactory, Parser};
 use self::{
     args::{command_first, misplaced, moved, replaced, Cli, Command},
     pager::Pager,
-    report::{complain, print_all, written, Failure, Status},
+    report::{complain, print_all, usage, Failure, Status},
 };
 use crate::{blogfmt::format, record::Version, snapshot::VERSIONS, vmcore};
 
@@ -82,14 +82,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
     }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        Err(e) => {
-            // Also --help and --version, to standard output.
-            let printed = e.print();
-            if e.use_stderr() {
-                return Status::Failed;
-            }
-            return written(printed).unwrap_or_else(|why| Failure::from(why).tell());
-        }
+        Err(e) => return usage(&e),
     };
     if cli.utc {
         std::env::set_var("TZ", "UTC");

@@ -122,12 +122,21 @@ pub fn print_each(more: impl FnMut(&mut Vec<u8>) -> io::Result<bool>) -> Result<
 }
 
 /// The result of writing to standard output.
-pub fn written(result: io::Result<()>) -> Result<Status, String> {
+fn written(result: io::Result<()>) -> Result<Status, String> {
     match result {
         // The reader has enough.
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {e}")),
         _ => Ok(Status::Whole),
     }
+}
+
+/// Prints why the arguments are wrong; or what they ask for, as --help does.
+pub fn usage(error: &clap::Error) -> Status {
+    let printed = error.print();
+    if error.use_stderr() {
+        return Status::Failed;
+    }
+    written(printed).unwrap_or_else(|why| Failure::from(why).tell())
 }
 
 #[cfg(test)]
