@@ -285,8 +285,8 @@ static ssize_t read_nowhere(int fd)
 
 /*
  * Opens a stream and reads as many bytes as another one began with; 0 if two
- * never begin alike. The requests on the disk may log for a while yet, and
- * pages that rings overwrite meanwhile can make the second one shorter.
+ * never begin alike. A record that comes between the two reads changes what
+ * the second one gives, so both are tried again.
  */
 static ssize_t beginning(const char *stream, char *to, size_t size, int *fd)
 {
