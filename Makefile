@@ -16,7 +16,7 @@ HOST_TESTS := --test-package blog-host-tests,kernel,roundtrip,postmortem
 MUTANTS_pool := -p blog-host-tests $(HOST_TESTS)
 MUTANTS_kernel := -p kernel $(HOST_TESTS)
 MUTANTS_macros := -p macros --test-package roundtrip,kernel
-MUTANTS_decoder := -p blog-decode -p blog-ctl -p blog-file -p blog-table \
+MUTANTS_decoder := -p blog-decode -p blog-ctl -p blog-file -p blog-table -p blog-vmcore \
 	--test-package blog-decode,blog-ctl,blog-file
 
 ##@ The two that matter

@@ -30,7 +30,6 @@
 //! digits.rs     numbers as text
 //! boot.rs       the boot of a file; one time for all of them
 //! order.rs      the order of boots, where a wall clock can't be right
-//! vmcore/       a crash dump becomes a snapshot
 //! words.rs      last words in a kernel log become a stream
 //! qr.rs         the kernel log in a QR code
 //! tasks.rs      what each task did last, the likely culprit first
@@ -38,6 +37,7 @@
 //! crates/wire   the kernel's definitions of records and snapshots: `wire`
 //! crates/table  side tables and ELF: `blogfmt`
 //! crates/file   a file: packed or not, sections, pages, records
+//! crates/vmcore a crash dump becomes a snapshot: `vmcore`
 //! ```
 //!
 //! # For other programs
@@ -87,12 +87,12 @@ pub mod spans;
 pub mod sums;
 pub mod tasks;
 mod transport;
-pub mod vmcore;
 pub mod words;
 
 use blog_file::kind;
 pub use blog_file::{error, record, snapshot, unpack};
 pub use blog_table as blogfmt;
+pub use blog_vmcore as vmcore;
 pub use blog_wire as wire;
 
 pub use crate::{

@@ -35,6 +35,9 @@
 //! size of the mapping.
 
 mod cut;
+#[cfg(test)]
+#[allow(dead_code)]
+mod image;
 mod map;
 mod memory;
 mod reader;

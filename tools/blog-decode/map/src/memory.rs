@@ -351,13 +351,9 @@ impl Part {
 }
 
 #[cfg(test)]
-#[allow(dead_code)]
-#[path = "../tests/image/mod.rs"]
-mod image;
-
-#[cfg(test)]
 mod tests {
-    use super::{image::Image, *};
+    use super::*;
+    use crate::image::Image;
 
     /// Copies chunk 3 of a page in which a record was logged.
     fn copied(meanwhile: impl FnOnce(&Image, usize)) -> Option<Vec<u8>> {

@@ -13,7 +13,7 @@
 //!
 //! Kernels that have `kallsyms_relative_base` count from what is there.
 
-use super::{
+use crate::{
     memory::{word, Fault, Memory},
     table::at_addr,
     vmcoreinfo::VmcoreInfo,
@@ -152,12 +152,9 @@ fn is_next(
 }
 
 #[cfg(test)]
-#[path = "../../tests/common/kallsyms.rs"]
-mod made;
-
-#[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made;
 
     const BASE: u64 = 0xffff_ffff_8210_0ff0;
 

@@ -2,11 +2,11 @@
 
 //! Calibration of the rings' clock, out of a dump: its ticks, and the crash.
 
-use super::{
+use crate::{
     memory::{word, Memory},
     problems::Problems,
+    wire::{dump::Root, file::ClockPair},
 };
-use crate::wire::{dump::Root, file::ClockPair};
 
 /// A machine that stopped longer than this after its last tick isn't believed: a year in seconds.
 const MAX_AGO: u64 = 366 * 24 * 3600;
@@ -57,10 +57,7 @@ fn later(root: &Root, pair: ClockPair, jiffies: u64) -> Option<ClockPair> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        vmcore::{layout, memory::Fault},
-        wire::dump::Tick,
-    };
+    use crate::{layout, memory::Fault, wire::dump::Tick};
 
     /// Memory in which there is nothing but the same number.
     struct Always(u64);

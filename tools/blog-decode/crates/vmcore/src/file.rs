@@ -14,19 +14,17 @@ use std::{
 
 use kdumpfile::Dump;
 
-use super::{
+use crate::{
     anchor,
     crashed::{self, Crashed},
     diskdump::{self, Header, Part},
-    elf, flat,
+    elf,
+    error::Error,
+    flat, kind,
     memory::{Fault, Physical},
     paging::Paging,
-    vmcoreinfo::VmcoreInfo,
-};
-use crate::{
-    error::Error,
-    kind,
     unpack::{self, Lost},
+    vmcoreinfo::VmcoreInfo,
     wire::file::FILE_MAGIC,
 };
 

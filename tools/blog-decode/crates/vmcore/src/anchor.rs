@@ -5,14 +5,12 @@
 
 use std::mem::offset_of;
 
-use super::{
+use crate::{
+    error::Error,
     kallsyms,
     memory::{word, Memory},
     table::at_addr,
     vmcoreinfo::VmcoreInfo,
-};
-use crate::{
-    error::Error,
     wire::dump::{Anchor, ANCHORED, ANCHOR_MAGIC, SYMBOL},
 };
 

@@ -9,12 +9,11 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
-use super::{
+use crate::{
+    error::Error,
     memory::{Fault, Memory, Physical},
     vmcoreinfo::VmcoreInfo,
 };
-
-use crate::error::Error;
 
 /// What is read at once; no architecture has smaller pages.
 const PAGE: u64 = 4096;

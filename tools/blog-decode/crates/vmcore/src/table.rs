@@ -4,12 +4,12 @@
 
 use std::{cell::Cell, collections::HashSet};
 
-use super::{
+use crate::{
     layout,
     memory::{Fault, Memory},
     problems::Problems,
+    wire::{dump::TableRoot, field::Field},
 };
-use crate::wire::{dump::TableRoot, field::Field};
 
 /// Things in all tables and lists together, at most: about what 64 GiB of log have.
 const MAX_THINGS: u64 = 1 << 24;

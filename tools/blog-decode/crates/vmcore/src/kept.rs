@@ -12,19 +12,17 @@ use std::{
     io::Write,
 };
 
-use super::{
+use crate::{
+    blogfmt::bytes::u32_at,
+    error::Error,
     layout,
     memory::{Fault, Memory},
     name_of,
     out::Out,
     page,
     problems::Problems,
-    rings::{candidate, take_page, Candidate},
-};
-use crate::{
-    blogfmt::bytes::u32_at,
-    error::Error,
     record::Version,
+    rings::{candidate, take_page, Candidate},
     snapshot::{parse_section_header, text, SECTION_HEADER, VERSIONS},
     wire::{
         field::Field,

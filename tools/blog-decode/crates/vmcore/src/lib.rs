@@ -22,6 +22,7 @@
 //! problems.rs   damage, by kind
 //! out.rs        the sections of a snapshot
 //! kept.rs       memory that survived a reboot, in place of a dump
+//! made.rs       a kernel's tables of its symbols, for tests
 //! ```
 //!
 //! [`extract`] does it: from the root, which [`anchor`] finds, through components, rings and pages,
@@ -30,21 +31,27 @@
 //! machine may have stopped in the middle of anything. Intact data is written; damage is in
 //! [`Problems`]. Time and memory grow with what BLog holds, not with the dump.
 
+#![forbid(unsafe_code)]
+
 pub mod anchor;
 mod clock;
 pub mod crashed;
-#[cfg(feature = "vmcore")]
+#[cfg(feature = "kdumpfile")]
 mod diskdump;
-#[cfg(feature = "vmcore")]
+#[cfg(feature = "kdumpfile")]
 mod elf;
-#[cfg_attr(not(feature = "vmcore"), path = "nofile.rs")]
+#[cfg(feature = "kdumpfile")]
 mod file;
-#[cfg(feature = "vmcore")]
+#[cfg(feature = "kdumpfile")]
 mod flat;
 mod kallsyms;
 mod kept;
 mod layout;
+#[cfg(test)]
+mod made;
 pub mod memory;
+#[cfg(not(feature = "kdumpfile"))]
+mod nofile;
 mod out;
 mod page;
 pub mod paging;
@@ -56,10 +63,16 @@ pub mod vmcoreinfo;
 
 use std::{collections::BTreeMap, io::Write};
 
+use blog_file::{error, record, snapshot};
+#[cfg(feature = "kdumpfile")]
+use blog_file::{kind, unpack};
+use blog_table as blogfmt;
+use blog_wire as wire;
+
+#[cfg(feature = "kdumpfile")]
 pub use self::file::{dumps, open};
-pub use self::kept::kept;
-#[cfg(feature = "cli")]
-pub(crate) use self::layout::READS;
+#[cfg(not(feature = "kdumpfile"))]
+pub use self::nofile::{dumps, open};
 use self::{
     crashed::Crashed,
     memory::Memory,
@@ -69,6 +82,7 @@ use self::{
     table::{at_addr, Walks},
     tasks::Tasks,
 };
+pub use self::{kept::kept, layout::READS};
 use crate::{
     error::Error,
     record::Version,

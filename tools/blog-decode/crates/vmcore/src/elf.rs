@@ -6,9 +6,10 @@
 
 use std::{fs::File, ops::Range, os::unix::fs::FileExt};
 
-use crate::blogfmt::bytes::{u16_at, u64_at};
-
-use crate::error::Error;
+use crate::{
+    blogfmt::bytes::{u16_at, u64_at},
+    error::Error,
+};
 
 const HEADER: u64 = 64;
 const PROGRAM: u16 = 56;

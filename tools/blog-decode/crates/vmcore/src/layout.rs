@@ -8,9 +8,9 @@
 
 use std::mem::offset_of;
 
-use super::memory::{counters, word, Fault, Memory as Mem};
 use crate::{
     error::Error,
+    memory::{counters, word, Fault, Memory as Mem},
     record::Version,
     snapshot::VERSIONS,
     wire::{
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Versions of the root that are read.
-pub(crate) const READS: [u32; 2] = [3, VERSION];
+pub const READS: [u32; 2] = [3, VERSION];
 /// The largest structure of the kernel that is believed, in bytes.
 const MAX_STRUCT: u32 = 1 << 16;
 /// The most values that a table is believed to have.
@@ -278,7 +278,7 @@ pub(super) fn nothing() -> Box<Root> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vmcore::memory::Fault;
+    use crate::memory::Fault;
 
     struct Bytes(Vec<u8>);
 

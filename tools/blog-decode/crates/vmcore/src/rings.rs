@@ -7,15 +7,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{
+use crate::{
+    blogfmt::bytes::{array, u32_at, u64_at, u8_at},
     layout,
     memory::Memory,
     problems::Problems,
     table::{at_addr, Walks},
     tasks::Tasks,
-};
-use crate::{
-    blogfmt::bytes::{array, u32_at, u64_at, u8_at},
     wire::{
         dump::{MemoryRoot as Layout, RingLayout, Root, RING_BUSY},
         field::Field,

@@ -5,15 +5,13 @@
 //! The kernel publishes records by one word with the end and the number of records. If the records
 //! don't agree with it, the page is damaged, and is cut where they cease to make sense.
 
-use super::{
-    memory::Memory,
-    problems::Problems,
-    rings::{FoundPage, FoundRing},
-    table::at_addr,
-};
 use crate::{
     blogfmt::bytes::u64_at,
+    memory::Memory,
+    problems::Problems,
     record::Version,
+    rings::{FoundPage, FoundRing},
+    table::at_addr,
     wire::{
         page::{PageInfo, PAGE_HEADER_SIZE, SEQ_MASK},
         record::{Header, HEADER_SIZE},

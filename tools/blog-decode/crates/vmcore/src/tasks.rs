@@ -4,15 +4,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{
+use crate::{
+    blogfmt::bytes::{array, u32_at, u64_at, u8_at},
     crashed::Crashed,
     layout,
     memory::{self, Fault, Memory},
     problems::Problems,
     table::{at_addr, Walks},
-};
-use crate::{
-    blogfmt::bytes::{array, u32_at, u64_at, u8_at},
     wire::{
         dump::{state_letter, Root, TaskNote, COMPONENTS, NO_FIELD},
         field::Field,

@@ -4,12 +4,11 @@
 
 use std::path::PathBuf;
 
-use super::{
+use crate::{
     crashed::Crashed,
+    error::Error,
     memory::{Fault, Memory},
 };
-
-use crate::error::Error;
 
 /// An open vmcore: never made.
 pub struct Vmcore {

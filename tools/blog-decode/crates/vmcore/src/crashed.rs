@@ -4,12 +4,12 @@
 //! calling anything that a module can register. But the kernel itself notes the CPU, and each CPU's
 //! task.
 
-use super::{
+use crate::{
     kallsyms,
     memory::{word, Memory},
     vmcoreinfo::VmcoreInfo,
+    wire::dump::SYMBOL,
 };
-use crate::wire::dump::SYMBOL;
 
 /// The task that was running on the CPU that crashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
