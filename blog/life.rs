@@ -40,11 +40,14 @@ use kernel::{
 use crate::{
     crash::describe,
     files,
+    floor::{
+        self,
+        Event, //
+    },
     memory::{
         budget,
         Memory, //
     },
-    probe,
     read::previous::blog_note_facts,
     registry::{
         self,
@@ -72,7 +75,6 @@ pub(crate) fn init() {
     // SAFETY: Called once, first.
     unsafe { GONE.init() };
     registry::init();
-    probe::init();
 }
 
 /// Attaches a component, and switches it on where that is wanted. A dynamic one has its own
@@ -87,6 +89,7 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
     if is_new {
         // SAFETY: `sweep` undoes this when it goes, and has the state.
         unsafe { tables::publish(&state) };
+        floor::event(Event::New(&state));
         registry::wishes::fulfil(&state);
         files::create(&state);
         // SAFETY: Likewise.
@@ -107,7 +110,7 @@ fn sweep() {
     let mut gone = GONE.lock();
     while let Some(state) = registry::going() {
         files::remove(&state);
-        probe::remove_all(&state);
+        floor::event(Event::Gone(&state));
         state.look_at_memory(Memory::disown);
         tables::unpublish(state.slot());
         // SAFETY: There is none any more.
@@ -203,6 +206,7 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
             pr_warn!("component {} can't log: {e:?}\n", shown(name));
         }
     }
+    floor::event(Event::Came);
     blog_note_facts();
 }
 
@@ -210,7 +214,9 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
 pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
     for state in registry::components() {
         if is_within(state.look(|inner| inner.raw).cast()) {
-            probe::detach(&state);
+            let control = state.control();
+            floor::event(Event::Detaches(&state));
+            state.detach(&control);
         }
     }
     if registry::with_images(|images| images.remove(is_within)) {
@@ -250,6 +256,7 @@ pub(crate) unsafe extern "C" fn blog_component_register(
     // SAFETY: There is no `raw`.
     match unsafe { attach(name, config, core::ptr::null()) } {
         Ok(state) => {
+            floor::event(Event::Came);
             blog_note_facts();
             state.own()
         }

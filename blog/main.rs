@@ -13,17 +13,23 @@
 //! | `files/` | the files in tracefs and debugfs, and the effects of reading and writing them |
 //! | `read/` | snapshots and streams |
 //! | `crash/` | structures for crash tools, last words |
-//! | `probe/` | records of functions and tracepoints of the kernel |
 //! | `write/` | the slow path of a log call, the tables of tasks |
 //! | `registry/` | components and images, and their settings |
 //! | `memory/` | a component's pages and rings; `pool/` is the part that a log call can reach |
 //! | `clock/` | which clock records have, and how it compares with others |
 //! | `tasks/` | which task runs where, what one is doing, locks of their tables |
 //! | `sys/` | what the kernel crate lacks, and the seam to the patches of the core kernel |
+//! | `floor.rs` | what a part is that can be left out |
+//!
+//! The parts in `parts/` may use all floors. No floor names one of them: `floor.rs` has the list
+//! that stands here.
 //!
 //! Two kinds of code never mix. Code that a log call may reach (`write/slow.rs`, `memory/pool/`,
 //! and functions that say so) runs in any context, takes no lock and calls no kernel function. All
 //! other code runs in process context, may sleep, and never makes a log call wait.
+
+// A floor has functions that only parts use, which may be left out.
+#![cfg_attr(not(CONFIG_BLOG_PROBE), allow(dead_code))]
 
 use core::sync::atomic::{
     AtomicBool,
@@ -36,20 +42,27 @@ use kernel::prelude::*;
 mod clock;
 mod crash;
 mod files;
+mod floor;
 mod life;
 mod memory;
-mod probe;
 mod read;
 mod registry;
 mod sys;
 mod tasks;
 mod write;
 
+/// Each is one folder and one symbol of Kconfig.
+mod parts {
+    #[cfg(CONFIG_BLOG_PROBE)]
+    pub(crate) mod probe;
+}
+
 use crate::{
     crash::{
         describe,
         words, //
     },
+    floor::Part,
     read::{
         previous,
         sections, //
@@ -71,6 +84,12 @@ module! {
     description: "Binary logger for drivers",
     license: "GPL",
 }
+
+/// The parts that were built.
+static PARTS: &[&Part] = &[
+    #[cfg(CONFIG_BLOG_PROBE)]
+    &parts::probe::PART,
+];
 
 struct Blog;
 
@@ -109,6 +128,7 @@ fn start() -> Result {
     tables::fill();
     previous::init();
     describe::init();
+    floor::start(PARTS);
     modules::start_modules();
     work::start_worker();
     words::start();

@@ -118,19 +118,19 @@ pub(crate) fn component_at(slot: u32) -> Option<u64> {
     ((slot as usize) < COMPONENTS).then(|| fetch_value(at))?
 }
 
-/// What crash tools and last words find: the images, and the side tables of those that are probes.
+/// What crash tools and last words find: the images, and the side tables that some came with.
 struct Listed {
     images: Kept<[file::Image]>,
     tables: Kept<[SideTable]>,
     /// Places of the images with these tables.
-    probes: Kept<[u32]>,
+    owners: Kept<[u32]>,
     /// By site, from 1 on: not 0 where an argument has an address.
     addresses: Kept<[u8]>,
 }
 
 impl Listed {
     fn new(images: &[Build]) -> Result<Self> {
-        let (mut tables, mut probes) = (KVVec::new(), KVVec::new());
+        let (mut tables, mut owners) = (KVVec::new(), KVVec::new());
         let mut addresses = KVVec::new();
         for (n, build) in images.iter().enumerate() {
             for site in &build.facts {
@@ -144,13 +144,13 @@ impl Listed {
                     reserved: 0,
                 };
                 tables.push(new, GFP_KERNEL)?;
-                probes.push(n as u32, GFP_KERNEL)?;
+                owners.push(n as u32, GFP_KERNEL)?;
             }
         }
         Ok(Self {
             images: Kept::copy(images.iter().map(|build| build.entry))?,
             tables: Kept::copy(tables.iter().copied())?,
-            probes: Kept::copy(probes.iter().copied())?,
+            owners: Kept::copy(owners.iter().copied())?,
             addresses: Kept::copy(addresses.iter().copied())?,
         })
     }
@@ -197,10 +197,10 @@ impl Lists {
         entry(self.images()?, place)
     }
 
-    /// Copies the side table of an image, by its place, if it is a probe; returns its length.
+    /// Copies the side table of an image, by its place, if it has one; returns its length.
     pub(crate) fn table_of(self, image: usize, to: &mut [u8]) -> Option<usize> {
-        let probes = self.list::<u32>(offset_of!(Listed, probes))?;
-        let at = (0..file::TABLES_MAX).find(|n| entry(probes, *n) == Some(image as u32))?;
+        let owners = self.list::<u32>(offset_of!(Listed, owners))?;
+        let at = (0..file::TABLES_MAX).find(|n| entry(owners, *n) == Some(image as u32))?;
         let table = entry(self.list::<SideTable>(offset_of!(Listed, tables))?, at)?;
         let to = to.get_mut(..table.len as usize)?;
         fetch(table.bytes, to).then_some(to.len())

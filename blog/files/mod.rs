@@ -33,8 +33,10 @@ use kernel::{
 pub(crate) mod stats;
 
 use crate::{
-    crash::describe,
-    probe,
+    floor::{
+        parts,
+        FileOf, //
+    },
     read::{
         previous::{
             self,
@@ -62,13 +64,7 @@ use crate::{
     write::hang, //
 };
 
-struct TextFile<T> {
-    name: &'static CStr,
-    show: Option<fn(&T, &mut fmt::Formatter<'_>) -> fmt::Result>,
-    write: Option<fn(&T, &str) -> Result>,
-}
-
-impl<T> TextFile<T> {
+impl<T> FileOf<T> {
     /// For the owner; and for the group to read, which is root's unless tracefs is mounted with
     /// another one.
     fn mode(&self) -> u16 {
@@ -77,26 +73,28 @@ impl<T> TextFile<T> {
 }
 
 /// Files beside the components' directories, which are of nothing.
-static GLOBAL: [TextFile<()>; 2] = [
-    TextFile {
+static GLOBAL: [FileOf<()>; 2] = [
+    FileOf {
         name: c"stats",
         show: Some(|(), f| stats::show_global(f)),
-        write: None,
+        ..FileOf::NONE
     },
-    TextFile {
+    FileOf {
         name: c"control",
         show: Some(|(), f| stats::show_images(f)),
         write: Some(|(), text| write_control(text)),
+        ..FileOf::NONE
     },
 ];
 
-static COMPONENT: [TextFile<State>; 12] = [
-    TextFile {
+static COMPONENT: [FileOf<State>; 11] = [
+    FileOf {
         name: c"enable",
         show: Some(|state, f| writeln!(f, "{}", u8::from(state.look(|inner| inner.enabled)))),
         write: Some(|state, text| state.set_enabled(words::parse_switch(text)?)),
+        ..FileOf::NONE
     },
-    TextFile {
+    FileOf {
         name: c"level",
         show: Some(|state, f| {
             writeln!(f, "{}", words::level_name(state.look(|inner| inner.level)))
@@ -105,41 +103,46 @@ static COMPONENT: [TextFile<State>; 12] = [
             state.set_level(words::parse_level(text)?);
             Ok(())
         }),
+        ..FileOf::NONE
     },
-    TextFile {
+    FileOf {
         name: c"mode",
         show: Some(|state, f| writeln!(f, "{}", words::mode_name(state.mode()))),
         write: Some(|state, text| {
             state.set_mode(words::parse_mode(text)?);
             Ok(())
         }),
+        ..FileOf::NONE
     },
-    TextFile {
+    FileOf {
         name: c"private",
         show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.privacy).name())),
         write: Some(|state, text| {
             state.set_privacy(words::parse_privacy(text)?);
             Ok(())
         }),
+        ..FileOf::NONE
     },
-    TextFile {
+    FileOf {
         name: c"size_kb",
         show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.size_kb))),
         write: Some(|state, text| state.set_size_kb(words::parse_number(text)?)),
+        ..FileOf::NONE
     },
-    TextFile {
+    FileOf {
         name: c"ring_kb",
         show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.ring_kb))),
         write: Some(|state, text| state.set_ring_kb(words::parse_number(text)?)),
+        ..FileOf::NONE
     },
-    TextFile {
+    FileOf {
         name: c"warn_share",
         show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.warn_share))),
         write: Some(|state, text| state.set_warn_share(words::parse_number(text)?)),
+        ..FileOf::NONE
     },
-    TextFile {
+    FileOf {
         name: c"clear",
-        show: None,
         write: Some(|state, text| {
             if !words::parse_switch(text)? {
                 return Err(EINVAL);
@@ -149,22 +152,14 @@ static COMPONENT: [TextFile<State>; 12] = [
             registry::remove_left(state);
             Ok(())
         }),
+        ..FileOf::NONE
     },
-    TextFile {
-        name: c"probes",
-        show: Some(probe::show),
-        write: Some(|state, text| {
-            let result = probe::change(state, text);
-            describe::list();
-            result
-        }),
-    },
-    TextFile {
+    FileOf {
         name: c"marker",
-        show: None,
         write: Some(mark),
+        ..FileOf::NONE
     },
-    TextFile {
+    FileOf {
         name: c"trigger",
         show: Some(|state, f| f.write_fmt(fmt!("{}\n", state.trigger))),
         write: Some(|state, text| {
@@ -175,15 +170,16 @@ static COMPONENT: [TextFile<State>; 12] = [
             state.set_trigger(wanted);
             Ok(())
         }),
+        ready: Some(|state| state.trigger.has_frozen()),
     },
-    TextFile {
+    FileOf {
         name: c"stats",
         show: Some(stats::show_component),
-        write: None,
+        ..FileOf::NONE
     },
 ];
 
-/// How often those who wait for a trigger look at it: log calls wake nobody.
+/// How often those who wait for a file look at it: log calls wake nobody.
 const LOOK_MS: u32 = 100;
 const SNAPSHOT: &CStr = c"snapshot";
 const STREAM: &CStr = c"stream";
@@ -204,7 +200,7 @@ global_lock! {
 
 // No component can have the name of one of our files.
 const _: () = {
-    let mut files: &[TextFile<()>] = &GLOBAL;
+    let mut files: &[FileOf<()>] = &GLOBAL;
     while let [file, rest @ ..] = files {
         assert!(is_reserved(file.name.to_bytes()));
         files = rest;
@@ -215,7 +211,7 @@ const _: () = {
 
 /// Makes the files of a directory, of a component or, where that is 0, of none.
 fn create_files<T: Subject>(dir: &Dir, of: u64) {
-    for file in T::FILES {
+    for file in T::files() {
         dir.file::<OpenText<T>>(file.name, file.mode(), of);
     }
     dir.file::<Reader<false>>(SNAPSHOT, READ, of);
@@ -274,7 +270,7 @@ trait Subject: Sync + Sized + 'static {
     /// [`OpenFile::KIND`] of these files.
     const KIND: u32;
 
-    const FILES: &'static [TextFile<Self>];
+    fn files() -> impl Iterator<Item = &'static FileOf<Self>>;
 
     /// What a file is of that was made with this.
     fn of(state: Option<&State>) -> Option<&Self>;
@@ -283,7 +279,9 @@ trait Subject: Sync + Sized + 'static {
 impl Subject for () {
     const KIND: u32 = 0;
 
-    const FILES: &'static [TextFile<()>] = &GLOBAL;
+    fn files() -> impl Iterator<Item = &'static FileOf<()>> {
+        GLOBAL.iter()
+    }
 
     fn of(_: Option<&State>) -> Option<&()> {
         Some(&())
@@ -293,7 +291,9 @@ impl Subject for () {
 impl Subject for State {
     const KIND: u32 = 1;
 
-    const FILES: &'static [TextFile<State>] = &COMPONENT;
+    fn files() -> impl Iterator<Item = &'static FileOf<State>> {
+        Iterator::chain(COMPONENT.iter(), parts().flat_map(|part| part.files))
+    }
 
     fn of(state: Option<&State>) -> Option<&State> {
         state
@@ -302,7 +302,7 @@ impl Subject for State {
 
 struct OpenText<T: Subject> {
     state: Option<Arc<State>>,
-    file: &'static TextFile<T>,
+    file: &'static FileOf<T>,
     /// What it said when it was last read from its start.
     said: Pin<KBox<Mutex<Said>>>,
 }
@@ -351,8 +351,7 @@ impl<T: Subject> OpenFile for OpenText<T> {
         hook::may_open()?;
         let state = registry::by_id(of)?;
         let name = tree::name_of(file);
-        let file = T::FILES.iter().find(|file| file.name == name);
-        let file = file.ok_or(EINVAL)?;
+        let file = T::files().find(|file| file.name == name).ok_or(EINVAL)?;
         let said = KBox::pin_init(new_mutex!(Said(KVVec::new())), GFP_KERNEL)?;
         Ok(KBox::new(Self { state, file, said }, GFP_KERNEL)?)
     }
@@ -371,14 +370,14 @@ impl<T: Subject> OpenFile for OpenText<T> {
         }
     }
 
-    /// Of `trigger`, whether it has frozen something; the others are always ready.
+    /// A file that isn't always ready is looked at again in some time.
     fn poll(&self, file: &File, table: PollTable<'_>) -> u32 {
-        let state = self.state.as_ref().filter(|_| self.file.name == c"trigger");
-        let Some(state) = state else {
+        let of = T::of(self.state.as_deref());
+        let Some((ready, of)) = self.file.ready.zip(of) else {
             return bindings::POLLIN | bindings::POLLRDNORM | bindings::POLLOUT;
         };
         waiters::poll(file, table);
-        if state.trigger.has_frozen() {
+        if ready(of) {
             return bindings::POLLIN | bindings::POLLRDNORM;
         }
         waiters::wake_in(LOOK_MS);

@@ -19,6 +19,7 @@ use kernel::{
 
 use crate::{
     clock,
+    floor,
     memory::{
         budget::{
             used_kb,
@@ -33,7 +34,6 @@ use crate::{
         Memory,
         SIZES, //
     },
-    probe,
     read,
     registry::{
         self,
@@ -92,7 +92,7 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    probe::count_missed(state);
+    floor::count(state);
     // What is printed may have to be allocated: not under the lock.
     let (attached, total, counts) = state.look(|inner| {
         let mut total = state.loose(inner);

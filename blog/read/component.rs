@@ -21,11 +21,11 @@ use kernel::{
 };
 
 use crate::{
+    floor,
     memory::{
         pool::Store,
         Memory, //
     },
-    probe,
     read::{
         ring::RingWalk,
         sections::{
@@ -128,7 +128,7 @@ impl ComponentWalk {
     /// that all it has is new.
     pub(super) fn start(&mut self, out: &mut Sections) -> Result<bool> {
         let state = self.state.clone();
-        probe::count_missed(&state);
+        floor::count(&state);
         let rings = state.look(rings_of);
         let more = rings.saturating_sub(self.rings.len());
         self.rings.reserve(more, GFP_KERNEL)?;

@@ -119,7 +119,7 @@ pub(crate) fn file_header(form: Form) -> Result<format::FileHeader> {
 }
 
 /// The section that is being read.
-pub(super) struct Sections {
+pub(crate) struct Sections {
     /// It starts with the section, of which the reader has what comes before `read`, and gets what
     /// comes before `whole`. `len`: what there is of it while it is being made.
     out: KVVec<u8>,
@@ -140,7 +140,7 @@ pub(super) struct Sections {
     /// What the tasks of the section before wait for.
     waits: KVec<format::Wait>,
     /// What the reader gets.
-    pub(super) selection: Selection,
+    pub(crate) selection: Selection,
     /// Whether it was chosen.
     chosen: bool,
 }
@@ -180,20 +180,25 @@ impl Sections {
         Ok(())
     }
 
+    /// Whether anything was chosen.
+    pub(super) fn is_chosen(&self) -> bool {
+        self.chosen
+    }
+
     /// What of the section has not been read.
-    pub(super) fn pending(&self) -> &[u8] {
+    pub(crate) fn pending(&self) -> &[u8] {
         self.out.get(self.read..self.whole).unwrap_or_default()
     }
 
     /// Goes on by `n` bytes. When all is read, there is room for the next section.
-    pub(super) fn consume(&mut self, n: usize) {
+    pub(crate) fn consume(&mut self, n: usize) {
         self.read = self.read.saturating_add(n);
         if self.read >= self.whole {
             (self.read, self.whole) = (0, 0);
         }
     }
 
-    fn push(&mut self, bytes: &[u8]) -> Result {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result {
         let end = self.len + bytes.len();
         if end > self.out.len() {
             self.out.resize(end, 0, GFP_KERNEL)?;
@@ -206,11 +211,11 @@ impl Sections {
 
     /// Starts a section, when the one before has been read; what is pushed from here on is its
     /// payload. Nobody reads it before [`Self::end`].
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.len = HEADER;
     }
 
-    fn end(&mut self, kind: Kind) -> Result {
+    pub(crate) fn end(&mut self, kind: Kind) -> Result {
         let len = self.len;
         // Padding, or more than that
         self.push(&[0; 7])?;
@@ -233,7 +238,7 @@ impl Sections {
         Ok(())
     }
 
-    fn section(&mut self, kind: Kind, payload: &impl AsBytes) -> Result {
+    pub(crate) fn section(&mut self, kind: Kind, payload: &impl AsBytes) -> Result {
         self.begin();
         self.push(payload.as_bytes())?;
         self.end(kind)

@@ -14,6 +14,11 @@ use kernel::{
 
 use crate::{
     clock,
+    floor::{
+        parts,
+        Point,
+        Position, //
+    },
     read::{
         component::ComponentWalk,
         sections::{
@@ -53,6 +58,8 @@ enum Step {
     Images,
     /// Counts by site from this page on, before the rings or after them.
     Counts(bool, usize),
+    /// What this part has at this point of a snapshot, and how far that is.
+    Parts(Position, usize, u64),
     Tasks,
     /// The component with this place in the list, and its rings.
     Component(usize),
@@ -84,6 +91,20 @@ pub(crate) struct Walk {
     ended: u64,
     /// How many milliseconds the rest after it takes.
     rest: u64,
+}
+
+/// Whether a reader gets the component in a slot; `all`: nobody has opened the file of one.
+fn has_slot<'a>(
+    all: bool,
+    out: &Sections,
+    components: &'a [ComponentWalk],
+) -> impl Fn(u32) -> bool + 'a {
+    let all = all && out.selection.chosen.has_all_components();
+    move |slot| {
+        all || components
+            .iter()
+            .any(|known| u32::from(known.state.slot()) == slot)
+    }
 }
 
 impl Walk {
@@ -213,20 +234,16 @@ impl Walk {
                 };
                 match (next, late) {
                     (Some(at), _) => Step::Counts(late, at),
-                    (None, false) => Step::Tasks,
-                    (None, true) => Step::End,
+                    (None, false) => Step::Parts(Position::Images, 0, 0),
+                    (None, true) => Step::Parts(Position::End, 0, 0),
                 }
             }
+            Step::Parts(at, part, from) => self.parts(at, part, from)?,
             Step::Tasks => {
-                let all = self.only.is_none() && self.out.selection.chosen.has_all_components();
-                let components = &self.components;
-                let slots = |slot| {
-                    let mut slots = components.iter().map(|c| u32::from(c.state.slot()));
-                    all || slots.any(|known| known == slot)
-                };
+                let slots = has_slot(self.only.is_none(), &self.out, &self.components);
                 match self.out.tasks(&mut self.task, slots)? {
                     true => Step::Tasks,
-                    false => Step::Component(0),
+                    false => Step::Parts(Position::Tasks, 0, 0),
                 }
             }
             Step::Component(at) => self.component(at)?,
@@ -262,6 +279,27 @@ impl Walk {
         };
         self.written += self.out.pending().len();
         Ok(())
+    }
+
+    /// Has a part write its next section.
+    fn parts(&mut self, at: Position, part: usize, mut from: u64) -> Result<Step> {
+        let Some(this) = parts().nth(part) else {
+            return Ok(match at {
+                Position::Images => Step::Tasks,
+                Position::Tasks => Step::Component(0),
+                Position::End => Step::End,
+            });
+        };
+        let all = self.only.is_none();
+        let point = Point {
+            at,
+            is_whole: all && !self.out.is_chosen(),
+            has_slot: &has_slot(all, &self.out, &self.components),
+        };
+        Ok(match (this.sections)(&mut self.out, &point, &mut from)? {
+            true => Step::Parts(at, part, from),
+            false => Step::Parts(at, part + 1, 0),
+        })
     }
 
     fn component(&mut self, at: usize) -> Result<Step> {

@@ -38,9 +38,6 @@ use crate::{
     }, //
 };
 
-/// The name of images that probes are.
-const PROBE: &[u8] = b"probe";
-
 /// One command of the `control` file: which sites, and what to do to them. Conditions that aren't
 /// given hold for all sites.
 ///
@@ -94,7 +91,7 @@ pub(crate) struct Build {
     pub(crate) facts: KVVec<Facts>,
     /// Gates to restore when it is loaded again; empty where no site was switched.
     gates: KVVec<u8>,
-    /// Its side table, if it is a probe.
+    /// Its side table, if it has come with one.
     pub(crate) table: Kept<[u8]>,
 }
 
@@ -193,16 +190,17 @@ impl Images {
         result
     }
 
-    /// Gives an id to the site of a probe, which is on from here on. Readers get its side table and
-    /// keep it: records may be there for long after it has gone. A probe that is as one before has
-    /// its place.
+    /// As [`Self::add`] of an image for which nobody else has a side table. Readers get it and keep
+    /// it: records may be there for long after the image has gone. An image that is as one before
+    /// has its place.
     ///
     /// `ENOSPC` if there have been too many, `E2BIG` if the table is too long.
-    pub(crate) fn add_probe(
+    pub(crate) fn add_with_table(
         &mut self,
+        name: &[u8],
         build_id: [u8; BUILD_ID_MAX],
         table: &[u8],
-        site: &'static [Site],
+        sites: &'static [Site],
     ) -> Result {
         let kept = self.list.iter().filter(|image| !image.table.is_empty());
         if kept.count() >= file::TABLES_MAX {
@@ -212,8 +210,8 @@ impl Images {
             return Err(E2BIG);
         }
         let table = Kept::copy(table.iter().copied())?;
-        self.add(PROBE, build_id, site)?;
-        let is_it = |image: &&mut Build| ptr::eq(image.sites, site);
+        self.add(name, build_id, sites)?;
+        let is_it = |image: &&mut Build| ptr::eq(image.sites, sites);
         if let Some(image) = self.list.iter_mut().find(is_it) {
             // One that was here before has the same, to which crash tools and last words point.
             if image.table.is_empty() {

@@ -517,10 +517,9 @@ impl State {
     /// Forgets the driver's side, whose memory may go after this. The settings stay.
     ///
     /// Only when nobody can log to it any more.
-    pub(crate) fn detach(&self) {
+    pub(crate) fn detach(&self, _control: &Control<'_>) {
         // The static key isn't switched: it goes with the module, and jump labels have forgotten
         // it already.
-        let _control = self.control();
         self.with(|inner| inner.raw = ptr::null());
     }
 

@@ -58,10 +58,7 @@ size_t blog_wishes(char *to, size_t size);
 /* In Rust, called by sys/words.c. */
 void blog_last_words(u32 why, struct task_struct *tsk);
 
-/* In Rust, called by sys/hits.c: @words has as many as the probe takes. Any context. */
-void blog_probe_hit(const void *probe, const u64 *words);
-
-/* hits.c, for Rust and hookless.c. */
+/* tracepoint.c, for Rust and hookless.c. */
 int blog_tracepoint_attach(const char *name, void *probe, void *data);
 void blog_tracepoint_detach(const char *name, void *probe, void *data);
 
@@ -163,23 +160,7 @@ struct blog_dir {
 	struct dentry *debugfs;
 };
 
-/* What is reached; Kind of sys/hits.rs. */
-enum blog_hook_kind {
-	BLOG_HOOK_PLACE,
-	BLOG_HOOK_RETURN,
-	BLOG_HOOK_TRACEPOINT,
-};
-
-/* The most words of a probe; WORDS of sys/hits.rs. */
-#define BLOG_PROBE_WORDS 11
-
-struct blog_hook;
-
 /* In C, called from Rust. */
-struct blog_hook *blog_hook_start(enum blog_hook_kind kind, const char *symbol, u32 offset,
-				  u32 words, const void *probe);
-u64 blog_hook_missed(const struct blog_hook *hook);
-u64 blog_hook_stop(struct blog_hook *hook);
 struct blog_dir blog_tree_start(void);
 struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in);
 void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data,

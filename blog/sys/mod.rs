@@ -4,12 +4,12 @@
 //! C that Rust calls has a file in Rust beside it.
 
 pub(crate) mod glue;
-pub(crate) mod hits;
 pub(crate) mod hook;
 pub(crate) mod modules;
 pub(crate) mod pages;
 pub(crate) mod params;
 pub(crate) mod quiesce;
+pub(crate) mod tracepoint;
 pub(crate) mod tree;
 pub(crate) mod waiters;
 pub(crate) mod words;

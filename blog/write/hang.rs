@@ -18,7 +18,7 @@ use kernel::{
 
 use crate::{
     crash::words,
-    sys::hits,
+    sys::tracepoint,
     tasks,
     write::tables, //
 };
@@ -45,7 +45,7 @@ static WATCHES: AtomicBool = AtomicBool::new(false);
 /// Has the detector call [`hang`] from now on, where this kernel has one.
 pub(crate) fn start() {
     // SAFETY: `hang` takes the data and the tracepoint's task, and stays.
-    let result = unsafe { hits::attach(NAME, PROBE, ptr::null_mut()) };
+    let result = unsafe { tracepoint::attach(NAME, PROBE, ptr::null_mut()) };
     WATCHES.store(result.is_ok(), Relaxed);
 }
 

@@ -14,6 +14,7 @@ use core::sync::atomic::{
 
 use crate::{
     clock,
+    floor,
     memory::Memory,
     registry,
     sys::quiesce, //
@@ -40,4 +41,5 @@ extern "C" fn blog_work() {
             state.look_at_memory(|memory| unsafe { memory.mend() });
         }
     }
+    floor::parts().for_each(|part| (part.tick)());
 }

@@ -2,7 +2,7 @@
 
 // The suites of BLog's inside, and their common parts; those of the API are modules of their own.
 
-mod rig {
+pub(crate) mod rig {
     include!("core_rig.rs");
 }
 mod clock {
@@ -27,11 +27,6 @@ mod memory {
     use super::rig;
     use kernel::prelude::*;
     include!("core_memory.rs");
-}
-mod probe {
-    use super::rig;
-    use kernel::prelude::*;
-    include!("core_probe.rs");
 }
 mod registry {
     use super::rig;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Functions of the kernel that the suites of the logger's inside need, or compare
- * it with: core_locks.rs, core_probe.rs, core_root.rs and core_worker.rs.
+ * it with: core_locks.rs, core_root.rs and core_worker.rs.
  */
 
 #include <linux/cpumask.h>
@@ -37,7 +37,7 @@ void blog_test_rename(const char *new, char *old)
 	memcpy(current->comm, new, TASK_COMM_LEN);
 }
 
-/* What core_probe.rs probes. */
+/* What the tests of probes probe. */
 noinline int blog_test_probed(u32 number, const void *data, const char *text);
 noinline int blog_test_probed(u32 number, const void *data, const char *text)
 {

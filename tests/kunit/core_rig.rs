@@ -79,23 +79,23 @@ use crate::{
 };
 
 /// Records of [`Rig::log`] in one page.
-pub(super) const PER_PAGE: u64 = ((PAGE_SIZE - PAGE_HEADER_SIZE) / 16) as u64;
+pub(crate) const PER_PAGE: u64 = ((PAGE_SIZE - PAGE_HEADER_SIZE) / 16) as u64;
 
-pub(super) const fn config(size_kb: u32, ring_kb: u32, mode: Mode) -> Config {
+pub(crate) const fn config(size_kb: u32, ring_kb: u32, mode: Mode) -> Config {
     Config::new().size_kb(size_kb).ring_kb(ring_kb).mode(mode)
 }
 
 /// Thread id of this task.
-pub(super) fn this() -> i32 {
+pub(crate) fn this() -> i32 {
     // SAFETY: It is the current task.
     unsafe { tasks::facts(tasks::current()) }.pid
 }
 
 /// Site id of the records that the tests write.
-pub(super) const SITE: u32 = 7;
+pub(crate) const SITE: u32 = 7;
 
 /// A dynamic component, removed when it is dropped.
-pub(super) struct Rig {
+pub(crate) struct Rig {
     /// Null where it is removed already.
     raw: *const RawComponent,
     name: CString,
@@ -103,7 +103,7 @@ pub(super) struct Rig {
 
 impl Rig {
     /// Registers a component. `ENOSPC` where there is only one that counts what it loses.
-    pub(super) fn new(name: &CStr, config: Config) -> Result<Self> {
+    pub(crate) fn new(name: &CStr, config: Config) -> Result<Self> {
         let name = CString::try_from(name)?;
         // SAFETY: Both are valid.
         let raw = unsafe { life::blog_component_register(name.as_char_ptr(), &config, ABI) };
@@ -117,13 +117,13 @@ impl Rig {
     }
 
     /// The driver's side.
-    pub(super) fn raw(&self) -> &RawComponent {
+    pub(crate) fn raw(&self) -> &RawComponent {
         // SAFETY: It stays until `drop`.
         unsafe { &*self.raw }
     }
 
     /// Drops many, and waits once.
-    pub(super) fn drop_all(mut rigs: KVec<Self>) -> Result {
+    pub(crate) fn drop_all(mut rigs: KVec<Self>) -> Result {
         rigs.iter_mut().for_each(Self::unregister);
         until(|| registry::going().is_none())
     }
@@ -141,12 +141,12 @@ impl Rig {
     }
 
     /// Our side.
-    pub(super) fn state(&self) -> Result<Arc<State>> {
+    pub(crate) fn state(&self) -> Result<Arc<State>> {
         state_of(&self.name)
     }
 
     /// Logs a number from this task. False: it was lost.
-    pub(super) fn log(&self, n: u64) -> bool {
+    pub(crate) fn log(&self, n: u64) -> bool {
         log(self.raw(), n)
     }
 }
@@ -160,14 +160,14 @@ impl Drop for Rig {
 }
 
 /// The component of this name.
-pub(super) fn state_of(name: &CStr) -> Result<Arc<State>> {
+pub(crate) fn state_of(name: &CStr) -> Result<Arc<State>> {
     let mut all = registry::components();
     all.find(|state| state.name() == name).ok_or(ENOENT)
 }
 
 /// Logs a number as a driver's call does, from this task. False: it was lost, or the
 /// component is off.
-pub(super) fn log(raw: &RawComponent, n: u64) -> bool {
+pub(crate) fn log(raw: &RawComponent, n: u64) -> bool {
     if raw.threshold() == 0 {
         return false;
     }
@@ -180,7 +180,7 @@ pub(super) fn log(raw: &RawComponent, n: u64) -> bool {
 /// # Safety
 ///
 /// The ring is null or one of `raw`'s, which is on, and nobody else writes to it.
-pub(super) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bool {
+pub(crate) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bool {
     let ring = match ring.is_null() {
         true => kernel::blog::no_ring(),
         false => ring,
@@ -220,19 +220,19 @@ const REST: u64 = 1 << 14;
 
 /// A kernel thread that logs numbers to a component, or does other work, and then sleeps until it
 /// is ended, which may also be in the middle.
-pub(super) struct Thread {
+pub(crate) struct Thread {
     task: *mut bindings::task_struct,
     job: KBox<Job>,
 }
 
 impl Thread {
     /// Starts it. It must be ended before the component goes.
-    pub(super) fn start(rig: &Rig, numbers: core::ops::Range<u64>) -> Result<Self> {
+    pub(crate) fn start(rig: &Rig, numbers: core::ops::Range<u64>) -> Result<Self> {
         Self::work(rig, numbers, log)
     }
 
     /// The same, for other work.
-    pub(super) fn work(rig: &Rig, numbers: core::ops::Range<u64>, work: Work) -> Result<Self> {
+    pub(crate) fn work(rig: &Rig, numbers: core::ops::Range<u64>, work: Work) -> Result<Self> {
         let job = KBox::new(
             Job {
                 raw: rig.raw(),
@@ -258,18 +258,18 @@ impl Thread {
     }
 
     /// Waits until all is done; returns how much was lost, or in vain.
-    pub(super) fn wait(&self) -> Result<u64> {
+    pub(crate) fn wait(&self) -> Result<u64> {
         until(|| self.job.done.load(Acquire))?;
         Ok(self.job.lost.load(Relaxed))
     }
 
     /// The thread.
-    pub(super) fn task(&self) -> *mut bindings::task_struct {
+    pub(crate) fn task(&self) -> *mut bindings::task_struct {
         self.task
     }
 
     /// Its thread id.
-    pub(super) fn pid(&self) -> i32 {
+    pub(crate) fn pid(&self) -> i32 {
         // SAFETY: The thread is there until it is stopped.
         unsafe { tasks::facts(self.task) }.pid
     }
@@ -312,7 +312,7 @@ unsafe extern "C" fn run_job(job: *mut c_void) -> c_int {
 }
 
 /// Freezes, calls `f`, and ends that: a failed assertion would leave it frozen.
-pub(super) fn frozen<R>(f: impl FnOnce() -> R) -> R {
+pub(crate) fn frozen<R>(f: impl FnOnce() -> R) -> R {
     // SAFETY: The root is there, and this field of it is only used as an atomic.
     let flag = unsafe { AtomicU32::from_ptr(&raw mut (*blog_root.get()).crash.frozen) };
     flag.store(1, SeqCst);
@@ -323,11 +323,11 @@ pub(super) fn frozen<R>(f: impl FnOnce() -> R) -> R {
 
 unsafe extern "C" {
     /// Has timers fire that would wait on an idle CPU. Process context.
-    pub(super) safe fn blog_wake_cpus();
+    pub(crate) safe fn blog_wake_cpus();
 }
 
 /// Waits until `holds` does, for half a minute at least: some kernels watch themselves.
-pub(super) fn until(mut holds: impl FnMut() -> bool) -> Result {
+pub(crate) fn until(mut holds: impl FnMut() -> bool) -> Result {
     for _ in 0..30_000 {
         if holds() {
             return Ok(());
@@ -338,72 +338,72 @@ pub(super) fn until(mut holds: impl FnMut() -> bool) -> Result {
 }
 
 /// What a snapshot says of a task.
-pub(super) struct ReadTask {
-    pub(super) pid: i32,
-    pub(super) comm: [u8; 16],
-    pub(super) state: u8,
-    pub(super) flags: u8,
-    pub(super) cpu: u32,
+pub(crate) struct ReadTask {
+    pub(crate) pid: i32,
+    pub(crate) comm: [u8; 16],
+    pub(crate) state: u8,
+    pub(crate) flags: u8,
+    pub(crate) cpu: u32,
 }
 
 /// What a snapshot says of a component.
-pub(super) struct ReadComponent {
-    pub(super) id: u32,
-    pub(super) name: KVec<u8>,
-    pub(super) attached: bool,
-    pub(super) gone: u64,
-    pub(super) lost: [u64; LOST_CAUSES],
+pub(crate) struct ReadComponent {
+    pub(crate) id: u32,
+    pub(crate) name: KVec<u8>,
+    pub(crate) attached: bool,
+    pub(crate) gone: u64,
+    pub(crate) lost: [u64; LOST_CAUSES],
     /// What is older is left out.
     cleared: u64,
 }
 
 /// What a snapshot says of a ring.
-pub(super) struct ReadRing {
-    pub(super) component: u32,
-    pub(super) id: u32,
-    pub(super) context: u8,
-    pub(super) pid: i32,
-    pub(super) comm: [u8; 16],
-    pub(super) retired: bool,
-    pub(super) exit_clock: u64,
-    pub(super) records: u64,
-    pub(super) lost: [u64; LOST_CAUSES],
-    pub(super) told: [u64; LOST_CAUSES],
+pub(crate) struct ReadRing {
+    pub(crate) component: u32,
+    pub(crate) id: u32,
+    pub(crate) context: u8,
+    pub(crate) pid: i32,
+    pub(crate) comm: [u8; 16],
+    pub(crate) retired: bool,
+    pub(crate) exit_clock: u64,
+    pub(crate) records: u64,
+    pub(crate) lost: [u64; LOST_CAUSES],
+    pub(crate) told: [u64; LOST_CAUSES],
     /// Ordinal of its first record in the snapshot, or missed by a stream's reader.
-    pub(super) first: Option<u64>,
+    pub(crate) first: Option<u64>,
     /// Ordinal of the record after the last one.
-    pub(super) next: u64,
+    pub(crate) next: u64,
     /// The numbers in its records.
-    pub(super) numbers: KVVec<u64>,
+    pub(crate) numbers: KVVec<u64>,
     /// Their times.
-    pub(super) times: KVVec<u64>,
+    pub(crate) times: KVVec<u64>,
     /// Task records: how many numbers were before, and the name.
-    pub(super) names: KVVec<(usize, [u8; 16])>,
+    pub(crate) names: KVVec<(usize, [u8; 16])>,
     /// Losses that records report.
-    pub(super) in_band: [u64; LOST_CAUSES],
+    pub(crate) in_band: [u64; LOST_CAUSES],
     /// Records that the selection has left out.
-    pub(super) left: u64,
+    pub(crate) left: u64,
     /// Pages, and sections about it.
-    pub(super) pages: u32,
-    pub(super) sections: u32,
+    pub(crate) pages: u32,
+    pub(crate) sections: u32,
 }
 
 /// What is in a snapshot, or in a stream up to here.
-pub(super) struct Read {
-    pub(super) tasks: KVec<ReadTask>,
-    pub(super) components: KVec<ReadComponent>,
-    pub(super) rings: KVVec<ReadRing>,
+pub(crate) struct Read {
+    pub(crate) tasks: KVec<ReadTask>,
+    pub(crate) components: KVec<ReadComponent>,
+    pub(crate) rings: KVVec<ReadRing>,
     /// Records of the tests that have left the rings: before these were read, and after that.
-    pub(super) counts: [u64; 2],
+    pub(crate) counts: [u64; 2],
     /// In a stream, sections may tell more of what is known.
     stream: bool,
-    pub(super) ended: bool,
+    pub(crate) ended: bool,
     at: usize,
     index: u32,
 }
 
 /// Appends what there is to read, in reads of `step` bytes.
-pub(super) fn copy(source: &mut Walk, step: usize, file: &mut KVVec<u8>) -> Result {
+pub(crate) fn copy(source: &mut Walk, step: usize, file: &mut KVVec<u8>) -> Result {
     loop {
         let bytes = source.peek()?;
         let n = bytes.len().min(step);
@@ -415,12 +415,12 @@ pub(super) fn copy(source: &mut Walk, step: usize, file: &mut KVVec<u8>) -> Resu
     }
 }
 
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> Result<u32> {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Result<u32> {
     let bytes = bytes.get(at..at + 4).ok_or(EINVAL)?;
     Ok(u32::from_ne_bytes(bytes.try_into().map_err(|_| EINVAL)?))
 }
 
-pub(super) fn u64_at(bytes: &[u8], at: usize) -> Result<u64> {
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Result<u64> {
     let bytes = bytes.get(at..at + 8).ok_or(EINVAL)?;
     Ok(u64::from_ne_bytes(bytes.try_into().map_err(|_| EINVAL)?))
 }
@@ -445,14 +445,14 @@ fn check(holds: bool, what: &str) -> Result {
 impl Read {
     /// Takes a snapshot of one component, or of all, in reads of `step` bytes, and parses it
     /// strictly.
-    pub(super) fn new(only: Option<Arc<State>>, step: usize) -> Result<Self> {
+    pub(crate) fn new(only: Option<Arc<State>>, step: usize) -> Result<Self> {
         let mut file = KVVec::new();
         copy(&mut Walk::new(Form::Snapshot, only, true)?, step, &mut file)?;
         Self::parse(&file)
     }
 
     /// Nothing yet.
-    pub(super) const fn empty(stream: bool) -> Self {
+    pub(crate) const fn empty(stream: bool) -> Self {
         Self {
             tasks: KVec::new(),
             components: KVec::new(),
@@ -466,7 +466,7 @@ impl Read {
     }
 
     /// Parses a whole file.
-    pub(super) fn parse(file: &[u8]) -> Result<Self> {
+    pub(crate) fn parse(file: &[u8]) -> Result<Self> {
         let mut read = Self::empty(false);
         read.go_on(file)?;
         check(read.ended, "no end")?;
@@ -474,7 +474,7 @@ impl Read {
     }
 
     /// Parses what has come to a file since the last time.
-    pub(super) fn go_on(&mut self, file: &[u8]) -> Result {
+    pub(crate) fn go_on(&mut self, file: &[u8]) -> Result {
         if self.at == 0 {
             check(file.get(..8) == Some(&FILE_MAGIC), "magic")?;
             check(u32_at(file, 8)? == VERSION, "version")?;
@@ -548,7 +548,7 @@ impl Read {
     }
 
     /// The task with this thread id.
-    pub(super) fn task(&self, pid: i32) -> Result<&ReadTask> {
+    pub(crate) fn task(&self, pid: i32) -> Result<&ReadTask> {
         let mut tasks = self.tasks.iter().filter(|task| task.pid == pid);
         match (tasks.next(), tasks.next()) {
             (Some(task), None) => Ok(task),
@@ -693,7 +693,7 @@ impl Read {
     }
 
     /// The only ring with records or losses.
-    pub(super) fn only_ring(&self) -> Result<&ReadRing> {
+    pub(crate) fn only_ring(&self) -> Result<&ReadRing> {
         check(self.rings.len() == 1, "one ring was expected")?;
         self.rings.first().ok_or(EINVAL)
     }
@@ -701,17 +701,17 @@ impl Read {
 
 impl ReadRing {
     /// Losses of this cause.
-    pub(super) fn lost(&self, cause: Lost) -> u64 {
+    pub(crate) fn lost(&self, cause: Lost) -> u64 {
         self.lost[cause as usize]
     }
 
     /// Records that a stream's reader has missed.
-    pub(super) fn lag(&self) -> u64 {
+    pub(crate) fn lag(&self) -> u64 {
         self.in_band[Lost::ReaderLag as usize]
     }
 
     /// Whether the numbers are `first`, `first + 1`, … without a gap.
-    pub(super) fn counts_from(&self, first: u64) -> bool {
+    pub(crate) fn counts_from(&self, first: u64) -> bool {
         (first..).zip(&self.numbers).all(|(want, n)| want == *n)
     }
 }

@@ -2,11 +2,12 @@
 
 // KUnit suite: probes of functions, where the kernel has kprobes, and of tracepoints.
 
+use kernel::prelude::*;
+
 #[kunit_tests(blog_probe)]
 mod suite {
-    use super::rig::*;
     use crate::{
-        probe,
+        parts::probe,
         read::{
             sections::Form,
             walk::Walk, //
@@ -16,7 +17,8 @@ mod suite {
             state::Inner, //
         },
         sys::glue::errno,
-        tasks, //
+        tasks,
+        tests::rig::*, //
     };
     use kernel::{
         bindings::EOPNOTSUPP,
@@ -88,7 +90,7 @@ mod suite {
 
     fn lost(rig: &Rig) -> Result<u64> {
         let state = rig.state()?;
-        probe::count_missed(&state);
+        probe::count(&state);
         Ok(state.look(|inner: &Inner| state.loose(inner)).lost[Lost::Nested as usize])
     }
 

@@ -31,13 +31,11 @@ use kernel::{
     prelude::*, //
 };
 
-use crate::{
-    registry::words::parse_number,
-    sys::hits::{
-        HookKind,
-        WORDS, //
-    }, //
+use super::hits::{
+    HookKind,
+    WORDS, //
 };
+use crate::registry::words::parse_number;
 
 /// The most offsets of a fetch.
 const OFFSETS: usize = 6;

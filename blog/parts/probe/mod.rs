@@ -9,9 +9,9 @@
 //!
 //! # Locks
 //!
-//! One lock protects the list, and is held while a place is hooked, which may take long. A
-//! component's side isn't detached meanwhile: that is done under this lock, too. What ends a
-//! dynamic component doesn't take it; but that has its side in its state, which a probe keeps.
+//! One lock protects the list, and is held while a place is hooked, which may take long. Who adds a
+//! probe has the component's control, without which it isn't detached. What ends a dynamic component
+//! doesn't take that; but such a component has its side in its state, which a probe keeps.
 
 use core::{
     ptr,
@@ -46,26 +46,40 @@ use kernel::{
     }, //
 };
 
+mod hits;
 mod parse;
 
-use self::parse::{
-    Base,
-    Definition,
-    Fetch, //
+/// KUnit can only be called from here if it is built in, or this is a module, too.
+#[cfg(any(
+    CONFIG_BLOG_KUNIT_TEST = "y",
+    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
+))]
+mod tests;
+
+use self::{
+    hits::{
+        Hook,
+        WORDS, //
+    },
+    parse::{
+        Base,
+        Definition,
+        Fetch, //
+    }, //
 };
 use crate::{
+    crash::describe,
+    floor::{
+        Event,
+        FileOf,
+        Part, //
+    },
     registry::{
         self,
         state::State,
         words, //
     },
-    sys::{
-        glue,
-        hits::{
-            Hook,
-            WORDS, //
-        }, //
-    },
+    sys::glue,
     tasks,
     write::{
         ccall,
@@ -73,6 +87,25 @@ use crate::{
     }, //
 };
 
+pub(crate) static PART: Part = Part {
+    start,
+    event,
+    count,
+    files: &[FileOf {
+        name: c"probes",
+        show: Some(show),
+        write: Some(|state, text| {
+            let result = change(state, text);
+            describe::list();
+            result
+        }),
+        ..FileOf::NONE
+    }],
+    ..Part::NONE
+};
+
+/// The name of images that probes are.
+const IMAGE: &[u8] = b"probe";
 /// The most probes of a component.
 const MOST: usize = 64;
 /// A side table's magic and header, and in that the size of it all and of the build ID, and that.
@@ -143,7 +176,7 @@ impl Drop for Probe {
 struct Probes(KVec<Probe>);
 
 global_lock! {
-    // SAFETY: `init` is called before anything else here.
+    // SAFETY: `start` is called before anything else here.
     unsafe(uninit) static PROBES: Mutex<Probes> = Probes(KVec::new());
 }
 
@@ -151,7 +184,7 @@ global_lock! {
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Makes the rest ready.
-pub(crate) fn init() {
+fn start() {
     // SAFETY: Called once, first.
     unsafe { PROBES.init() };
 }
@@ -182,7 +215,7 @@ impl Probes {
         if raw.is_null() {
             return Err(ENODEV);
         }
-        // INVARIANT: It is connected; `detach` removes the probe first. The codes are those of the
+        // INVARIANT: It is connected; `event` removes the probe first. The codes are those of the
         // fetches. A word of any function may be an address.
         let target = KBox::new(
             Target {
@@ -210,7 +243,7 @@ impl Probes {
         self.0.reserve(1, GFP_KERNEL)?;
         // SAFETY: It stays until the probe has taken it out of the images.
         let site = unsafe { slice::from_raw_parts(new.target.site.as_ptr(), 1) };
-        registry::with_images(|images| images.add_probe(id, &table, site))?;
+        registry::with_images(|images| images.add_with_table(IMAGE, id, &table, site))?;
         self.0.push(new, GFP_KERNEL)?;
         COUNT.store(self.0.len(), Relaxed);
         Ok(())
@@ -248,13 +281,15 @@ fn side_table(digits: &str) -> Result<(KVec<u8>, [u8; BUILD_ID_MAX])> {
 /// `ENOSPC` for more probes; `ENOENT` if there is no such function, tracepoint or probe, `ENODEV`
 /// if the component is detached, `EPERM` in a kernel that is locked down. Other errors are those of
 /// the kernel for places that it can't probe.
-pub(crate) fn change(state: &State, text: &str) -> Result {
+fn change(state: &State, text: &str) -> Result {
     let text = text.trim_ascii();
     if text.contains('\n') {
         return Err(EINVAL);
     }
     let Some(site) = text.strip_prefix('-') else {
         let state = registry::by_id(state.id())?.ok_or(ENODEV)?;
+        // Its driver's side stays until this is done.
+        let _control = state.control();
         return PROBES.lock().add(&state, text);
     };
     let site = words::parse_number(site)?;
@@ -266,7 +301,7 @@ pub(crate) fn change(state: &State, text: &str) -> Result {
 }
 
 /// Lists a component's probes: the site of each, how often it missed a hit, and what was written.
-pub(crate) fn show(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn show(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for probe in PROBES.lock().of(state) {
         let (site, missed) = (probe.site(), probe.hook.missed());
         let line = BStr::from_bytes(&probe.line);
@@ -276,7 +311,7 @@ pub(crate) fn show(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// Counts as lost what a component's probes have missed since the last time.
-pub(crate) fn count_missed(state: &State) {
+fn count(state: &State) {
     if COUNT.load(Relaxed) == 0 {
         return;
     }
@@ -286,19 +321,14 @@ pub(crate) fn count_missed(state: &State) {
     }
 }
 
-/// Removes all probes of a component that is out of sight, or about to be.
-pub(crate) fn remove_all(state: &State) {
-    PROBES.lock().remove(state, |_| true);
+/// Removes all probes of a component that is about to be detached, or out of sight.
+fn event(event: Event<'_>) {
+    if let Event::Detaches(state) | Event::Gone(state) = event {
+        PROBES.lock().remove(state, |_| true);
+    }
 }
 
-/// Detaches a component, without its probes.
-pub(crate) fn detach(state: &State) {
-    let mut probes = PROBES.lock();
-    probes.remove(state, |_| true);
-    state.detach();
-}
-
-/// Writes a record, if the probe is on. From `sys/hits.c`, in any context.
+/// Writes a record, if the probe is on. From `hits.c`, in any context.
 ///
 /// # Safety
 ///
@@ -308,7 +338,7 @@ unsafe extern "C" fn blog_probe_hit(target: *const c_void, words: *const u64) {
     // SAFETY: By this function's requirement.
     let target = unsafe { &*target.cast::<Target>() };
     let [site] = &target.site;
-    // SAFETY: By the type invariants: the probe's state keeps it, or `detach` waits for this.
+    // SAFETY: By the type invariants: the probe's state keeps it, or `event` waits for this.
     let component = unsafe { &*target.raw };
     let (gate, id) = (site.gate(), site.id());
     if gate > component.threshold() || id == 0 {

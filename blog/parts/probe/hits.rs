@@ -4,18 +4,15 @@
 
 use core::ptr::NonNull;
 use kernel::{
-    error::{
-        from_err_ptr,
-        to_result, //
-    },
+    error::from_err_ptr,
     prelude::*,
     str::CString, //
 };
 
-/// The most words that a hit comes with; `BLOG_PROBE_WORDS` of `glue.h`.
+/// The most words that a hit comes with; `BLOG_PROBE_WORDS` of `hits.h`.
 pub(crate) const WORDS: usize = 11;
 
-/// What is hit; `enum blog_hook_kind` of `glue.h`.
+/// What is hit; `enum blog_hook_kind` of `hits.h`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum HookKind {
@@ -38,10 +35,9 @@ unsafe extern "C" {
     ) -> *mut c_void;
     fn blog_hook_missed(hook: NonNull<c_void>) -> u64;
     fn blog_hook_stop(hook: NonNull<c_void>) -> u64;
-    fn blog_tracepoint_attach(name: *const c_char, probe: *mut c_void, data: *mut c_void) -> c_int;
 }
 
-/// A place that calls `blog_probe_hit` of `probe/mod.rs`, until this is stopped or dropped.
+/// A place that calls `blog_probe_hit` of `mod.rs`, until this is stopped or dropped.
 ///
 /// # Invariants
 ///
@@ -100,15 +96,4 @@ impl Drop for Hook {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// Has `probe` called at each hit of a tracepoint, with `data` and then what that has, in its
-/// context. `ENOENT`: there is no such tracepoint; `EOPNOTSUPP`: there are none.
-///
-/// # Safety
-///
-/// `probe` takes `data` and no more than the tracepoint's arguments, for good. It is attached once.
-pub(crate) unsafe fn attach(name: &CStr, probe: *mut c_void, data: *mut c_void) -> Result {
-    // SAFETY: By this function's requirement.
-    to_result(unsafe { blog_tracepoint_attach(name.as_char_ptr(), probe, data) })
 }

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What a part of BLog is that can be left out, and the list of those that were built.
+//!
+//! A part is a folder in `parts/`, a Kconfig symbol, and an entry of the list in `main.rs`. No
+//! floor names a part: where something happens that parts may want to know, a floor goes through
+//! [`parts`]. A part may use any floor.
+
+use kernel::{
+    fmt,
+    prelude::*,
+    sync::SetOnce, //
+};
+
+use crate::{
+    read::sections::Sections,
+    registry::state::State, //
+};
+
+/// A part of BLog. All its functions run in process context.
+pub(crate) struct Part {
+    /// Makes it ready, once: before there are components, after all floors.
+    pub(crate) start: fn(),
+    /// About once a second, from the worker.
+    pub(crate) tick: fn(),
+    pub(crate) event: fn(Event<'_>),
+    /// Counts what the component has lost and nobody has counted: its counts are about to be read.
+    pub(crate) count: fn(&State),
+    /// More files in the folder of each component.
+    pub(crate) files: &'static [FileOf<State>],
+    /// Writes the next of the sections that it has for a snapshot at this point; false: there is no
+    /// more. The number is 0 at first, and then as the part has left it.
+    pub(crate) sections: fn(&mut Sections, &Point<'_>, &mut u64) -> Result<bool>,
+}
+
+impl Part {
+    /// One that does nothing.
+    pub(crate) const NONE: Self = Self {
+        start: || (),
+        tick: || (),
+        event: |_| (),
+        count: |_| (),
+        files: &[],
+        sections: |_, _, _| Ok(false),
+    };
+}
+
+/// What has happened, or is about to.
+#[derive(Clone, Copy)]
+pub(crate) enum Event<'a> {
+    /// A new component has its place and its name. It has no files yet, and nobody logs to it.
+    New(&'a State),
+    /// The driver's side of a component goes when all parts have returned. The component's control
+    /// is held.
+    Detaches(&'a State),
+    /// A component is out of sight. Its place is free for another one when all parts have returned;
+    /// its memory is there for somewhat longer.
+    Gone(&'a State),
+    /// Components or images have come.
+    Came,
+}
+
+/// A file of text in the folder of a component.
+pub(crate) struct FileOf<T> {
+    pub(crate) name: &'static CStr,
+    pub(crate) show: Option<fn(&T, &mut fmt::Formatter<'_>) -> fmt::Result>,
+    /// Takes what one `write()` held.
+    pub(crate) write: Option<fn(&T, &str) -> Result>,
+    /// Whether there is something to read, for `poll()`; none: always. It is asked again and again
+    /// while somebody waits.
+    pub(crate) ready: Option<fn(&T) -> bool>,
+}
+
+impl<T> FileOf<T> {
+    /// One of which nothing is known.
+    pub(crate) const NONE: Self = Self {
+        name: c"",
+        show: None,
+        write: None,
+        ready: None,
+    };
+}
+
+/// How far a snapshot is.
+pub(crate) struct Point<'a> {
+    pub(crate) at: Position,
+    /// Whether it is of all components, and nothing was selected.
+    pub(crate) is_whole: bool,
+    /// Whether it is of the component in this slot.
+    pub(crate) has_slot: &'a dyn Fn(u32) -> bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Position {
+    /// After the images.
+    Images,
+    /// After the tasks, before the components and their rings.
+    Tasks,
+    /// After all, before the end.
+    End,
+}
+
+static PARTS: SetOnce<&[&Part]> = SetOnce::new();
+
+/// Sets the list of parts, and starts them. Once.
+pub(crate) fn start(list: &'static [&'static Part]) {
+    PARTS.populate(list);
+    parts().for_each(|part| (part.start)());
+}
+
+/// The parts that were built, in the order of the list; none before they are started.
+pub(crate) fn parts() -> impl Iterator<Item = &'static Part> {
+    PARTS.as_ref().copied().unwrap_or_default().iter().copied()
+}
+
+/// Tells all parts.
+pub(crate) fn event(event: Event<'_>) {
+    parts().for_each(|part| (part.event)(event));
+}
+
+/// See [`Part::count`].
+pub(crate) fn count(state: &State) {
+    parts().for_each(|part| (part.count)(state));
+}
