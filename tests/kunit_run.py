@@ -20,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 def cases() -> list[str]:
     """The cases in the sources, as SUITE.CASE."""
     paths = sorted((HERE / "kunit").rglob("*.rs"))
+    paths += sorted((HERE.parent / "blog/parts").glob("*/tests.rs"))
     return [case for path in paths for case in cases_of(path)]
 
 

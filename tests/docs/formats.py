@@ -198,9 +198,12 @@ def bits(_):
 def files(name):
     source = (TOP / "blog/files/mod.rs").read_text()
     body = find(rf"(?:const|static) {name}: \[.*?= \[\n(.*?)\n\];", source, re.S)[1]
+    if name == "COMPONENT":
+        parts = [path.read_text() for path in sorted((TOP / "blog/parts").glob("*/mod.rs"))]
+        body += "\n".join(re.findall(r"    files: &\[(.*?)\n    \}\],", "".join(parts), re.S))
     rows = [("NAME/", "")] if name == "GLOBAL" else []
-    for entry in re.split(r"\n    \w+ \{\n", "\n" + body)[1:]:
-        access = ("" if "show: None" in entry else "r") + ("" if "write: None" in entry else "w")
+    for entry in re.split(r"\bFileOf \{\n", body)[1:]:
+        access = ("r" if "show: " in entry else "") + ("w" if "write: " in entry else "")
         rows.append((find(r'name: c"(\w+)"', entry)[1], access))
     binary = ("SNAPSHOT", "STREAM", "MAP") if name == "COMPONENT" else ("SNAPSHOT", "STREAM")
     return rows + [(find(file + r': &CStr = c"(\w+)"', source)[1], "r") for file in binary]

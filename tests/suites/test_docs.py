@@ -426,7 +426,7 @@ PROBES: dict[str, list[tuple[Callable[[], object], object]]] = {
             lambda: " ".join(
                 name for of in ("GLOBAL", "COMPONENT") for name, _ in FORMATS.files(of)),
             "NAME/ stats control snapshot stream enable level mode private size_kb ring_kb warn_share"
-            " clear probes marker trigger stats snapshot stream map",
+            " clear stats marker probes trigger snapshot stream map",
         ),
         (lambda: "stack_trace_save" in sources(*KERNEL_SIDE), False),
     ],
