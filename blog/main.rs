@@ -53,6 +53,8 @@ mod write;
 
 /// Each is one folder and one symbol of Kconfig.
 mod parts {
+    #[cfg(CONFIG_BLOG_MARKER)]
+    pub(crate) mod marker;
     #[cfg(CONFIG_BLOG_PROBE)]
     pub(crate) mod probe;
 }
@@ -87,6 +89,8 @@ module! {
 
 /// The parts that were built.
 static PARTS: &[&Part] = &[
+    #[cfg(CONFIG_BLOG_MARKER)]
+    &parts::marker::PART,
     #[cfg(CONFIG_BLOG_PROBE)]
     &parts::probe::PART,
 ];

@@ -9,10 +9,7 @@
 
 use kernel::{
     bindings,
-    blog::{
-        wire::name::is_reserved,
-        RawComponent, //
-    },
+    blog::wire::name::is_reserved,
     fmt,
     fs::{
         file::Offset,
@@ -21,7 +18,6 @@ use kernel::{
     iov::IovIterDest,
     new_mutex,
     prelude::*,
-    str::CString,
     sync::{
         global_lock,
         poll::PollTable,
@@ -87,7 +83,7 @@ static GLOBAL: [FileOf<()>; 2] = [
     },
 ];
 
-static COMPONENT: [FileOf<State>; 11] = [
+static COMPONENT: [FileOf<State>; 10] = [
     FileOf {
         name: c"enable",
         show: Some(|state, f| writeln!(f, "{}", u8::from(state.look(|inner| inner.enabled)))),
@@ -152,11 +148,6 @@ static COMPONENT: [FileOf<State>; 11] = [
             registry::remove_left(state);
             Ok(())
         }),
-        ..FileOf::NONE
-    },
-    FileOf {
-        name: c"marker",
-        write: Some(mark),
         ..FileOf::NONE
     },
     FileOf {
@@ -388,25 +379,6 @@ impl<T: Subject> OpenFile for OpenText<T> {
         let write = self.file.write.ok_or(EINVAL)?;
         write(T::of(self.state.as_deref()).ok_or(EINVAL)?, text)
     }
-}
-
-unsafe extern "C" {
-    // sys/marker.c
-    fn blog_mark(component: &RawComponent, line: *const c_char) -> bool;
-}
-
-/// Logs a line as the component's driver would, from the writing task.
-///
-/// `EBADF` if it isn't logged: the component is off or detached, or its level or `control` says so.
-pub(crate) fn mark(state: &State, text: &str) -> Result {
-    let line = text.strip_suffix('\n').unwrap_or(text);
-    let line = CString::try_from_fmt(fmt!("{line}"))?;
-    let is_logged = state.look(|inner| {
-        // SAFETY: The component is there as long as the lock is held; the line is a C string.
-        let mark = |component| unsafe { blog_mark(component, line.as_char_ptr()) };
-        inner.component().is_some_and(mark)
-    });
-    is_logged.then_some(()).ok_or(EBADF)
 }
 
 /// Switches sites: see [`Query`](registry::images::Query).

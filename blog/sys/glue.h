@@ -168,7 +168,6 @@ void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in,
 void blog_dir_remove(const struct blog_dir *dir);
 int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *page);
 const char *blog_file_name(const struct file *file);
-bool blog_mark(const struct blog_component *component, const char *line);
 long blog_copy_string(const char *s, char *dst, size_t max);
 long blog_string_length(const char *s, size_t max);
 /* On kernels without patches: what hookless.c calls. */

@@ -6,17 +6,9 @@
 #[kunit_tests(blog_control)]
 mod suite {
     use crate::{
-        files::mark,
-        read::{
-            sections::Form,
-            walk::Walk, //
-        },
-        registry::images::Query, //
+        registry::images::Query,
         registry::words::*,
-        tests::rig::{
-            copy,
-            Rig, //
-        },
+        tests::rig::Rig, //
     };
     use kernel::{
         blog::{
@@ -143,26 +135,6 @@ mod suite {
             let done = blog_hash(bytes.as_ptr() as u64, size_of_val(bytes), &mut hash);
             assert!(done && hash != number);
         }
-    }
-
-    #[test]
-    fn a_marker_is_a_record_if_the_component_logs_it() -> Result {
-        let rig = Rig::new(c"marker", Config::new())?;
-        let state = rig.state()?;
-        assert_eq!(mark(&state, "two\nlines\n"), Ok(()));
-        assert_eq!(mark(&state, "nul\0\n"), Err(EINVAL));
-        let mut file = KVVec::new();
-        let mut source = Walk::new(Form::Snapshot, Some(state.clone()), true)?;
-        copy(&mut source, 4096, &mut file)?;
-        // Its length, and it, without the newline at the end.
-        let line = b"\x09two\nlines";
-        assert_eq!(file.windows(line.len()).filter(|w| *w == line).count(), 1);
-        state.set_level(Some(Level::Warn));
-        assert_eq!(mark(&state, "too unimportant"), Err(EBADF));
-        state.set_level(Some(Level::Info));
-        state.set_enabled(false)?;
-        assert_eq!(mark(&state, "off"), Err(EBADF));
-        Ok(())
     }
 
     #[test]

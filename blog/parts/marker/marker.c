@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The log call of the files "marker". */
+/* The log call of the files "marker": see mod.rs. */
 
 #include <linux/blog_call.h>
 #include <linux/stringify.h>
 
-#include "glue.h"
+#include "marker.h"
 
 /* A component that is known by a pointer has no jump label here: its threshold says all. */
 #undef __blog_is_on

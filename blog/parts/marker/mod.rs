@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The file `marker` of a component: a line that a user writes there becomes a record.
+
+use kernel::{
+    blog::RawComponent,
+    fmt,
+    prelude::*,
+    str::CString, //
+};
+
+/// KUnit can only be called from here if it is built in, or this is a module, too.
+#[cfg(any(
+    CONFIG_BLOG_KUNIT_TEST = "y",
+    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
+))]
+mod tests;
+
+use crate::{
+    floor::{
+        FileOf,
+        Part, //
+    },
+    registry::state::State, //
+};
+
+pub(crate) static PART: Part = Part {
+    files: &[FileOf {
+        name: c"marker",
+        write: Some(mark),
+        ..FileOf::NONE
+    }],
+    ..Part::NONE
+};
+
+unsafe extern "C" {
+    // marker.c
+    fn blog_mark(component: &RawComponent, line: *const c_char) -> bool;
+}
+
+/// Logs a line as the component's driver would, from the writing task.
+///
+/// `EBADF` if it isn't logged: the component is off or detached, or its level or `control` says so.
+fn mark(state: &State, text: &str) -> Result {
+    let line = text.strip_suffix('\n').unwrap_or(text);
+    let line = CString::try_from_fmt(fmt!("{line}"))?;
+    let is_logged = state.look(|inner| {
+        // SAFETY: The component is there as long as the lock is held; the line is a C string.
+        let mark = |component| unsafe { blog_mark(component, line.as_char_ptr()) };
+        inner.component().is_some_and(mark)
+    });
+    is_logged.then_some(()).ok_or(EBADF)
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+
+// KUnit suite: lines that users write.
+
+use kernel::prelude::*;
+
+#[kunit_tests(blog_marker)]
+mod suite {
+    use super::super::mark;
+    use crate::{
+        read::{
+            sections::Form,
+            walk::Walk, //
+        },
+        tests::rig::{
+            copy,
+            Rig, //
+        }, //
+    };
+    use kernel::{
+        blog::{
+            wire::record::Level,
+            Config, //
+        },
+        prelude::*, //
+    };
+
+    #[test]
+    fn a_marker_is_a_record_if_the_component_logs_it() -> Result {
+        let rig = Rig::new(c"marker", Config::new())?;
+        let state = rig.state()?;
+        assert_eq!(mark(&state, "two\nlines\n"), Ok(()));
+        assert_eq!(mark(&state, "nul\0\n"), Err(EINVAL));
+        let mut file = KVVec::new();
+        let mut source = Walk::new(Form::Snapshot, Some(state.clone()), true)?;
+        copy(&mut source, 4096, &mut file)?;
+        // Its length, and it, without the newline at the end.
+        let line = b"\x09two\nlines";
+        assert_eq!(file.windows(line.len()).filter(|w| *w == line).count(), 1);
+        state.set_level(Some(Level::Warn));
+        assert_eq!(mark(&state, "too unimportant"), Err(EBADF));
+        state.set_level(Some(Level::Info));
+        state.set_enabled(false)?;
+        assert_eq!(mark(&state, "off"), Err(EBADF));
+        Ok(())
+    }
+}
