@@ -21,6 +21,7 @@
 #include <linux/utsname.h>
 
 #include "glue.h"
+#include "params.h"
 
 /* Whether BLog has started, and has taken up what was given before. */
 static bool blog_runs;
@@ -41,30 +42,13 @@ static DEFINE_MUTEX(blog_params_lock);
 		_ret;                             \
 	})
 
-/*
- * BLog starts with the default for a value that it doesn't understand, so that it records. Later
- * on, the write fails.
- */
-static int blog_result(const char *val, const struct kernel_param *kp, int ret)
+int blog_param_result(const char *val, const struct kernel_param *kp, int ret)
 {
 	if (!ret || READ_ONCE(blog_runs))
 		return ret;
 	pr_warn("blog: %s=%s: %pe, left out\n", kp->name, val ?: "", ERR_PTR(ret));
 	return 0;
 }
-
-/* The parser also gets what has no value. */
-#define BLOG_PARAM_OPS(name, parse, show, ...)                                       \
-	static int blog_write_##name(const char *val, const struct kernel_param *kp) \
-	{                                                                            \
-		return blog_result(val, kp, parse(val, kp));                         \
-	}                                                                            \
-	static const struct kernel_param_ops blog_##name##_ops = {                   \
-		.flags = KERNEL_PARAM_OPS_FL_NOARG,                                  \
-		.set = blog_write_##name,                                            \
-		.get = show,                                                         \
-		__VA_ARGS__                                                          \
-	}
 
 static int blog_parse_text(const char *val, const struct kernel_param *kp)
 {
@@ -74,7 +58,7 @@ static int blog_parse_text(const char *val, const struct kernel_param *kp)
 /* For sys/words.c: which of three events. */
 int blog_set_events(const char *val, const struct kernel_param *kp)
 {
-	return blog_result(val, kp, param_set_uint_minmax(val, kp, 0, 7));
+	return blog_param_result(val, kp, param_set_uint_minmax(val, kp, 0, 7));
 }
 
 /* A load that fails gives the text back. */
