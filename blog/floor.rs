@@ -24,6 +24,9 @@ pub(crate) struct Part {
     /// About once a second, from the worker.
     pub(crate) tick: fn(),
     pub(crate) event: fn(Event<'_>),
+    /// Makes room for what it keeps by site, up to this one; on an error, the sites never log. One
+    /// at a time.
+    pub(crate) sites: fn(u32) -> Result,
     /// Counts what the component has lost and nobody has counted: its counts are about to be read.
     pub(crate) count: fn(&State),
     /// More files in the folder of each component.
@@ -39,6 +42,7 @@ impl Part {
         start: || (),
         tick: || (),
         event: |_| (),
+        sites: |_| Ok(()),
         count: |_| (),
         files: &[],
         sections: |_, _, _| Ok(false),
@@ -121,4 +125,9 @@ pub(crate) fn event(event: Event<'_>) {
 /// See [`Part::count`].
 pub(crate) fn count(state: &State) {
     parts().for_each(|part| (part.count)(state));
+}
+
+/// See [`Part::sites`].
+pub(crate) fn sites(last: u32) -> Result {
+    parts().try_for_each(|part| (part.sites)(last))
 }

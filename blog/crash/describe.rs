@@ -40,10 +40,7 @@ use kernel::{
 };
 
 use crate::{
-    memory::{
-        counts,
-        pool::Slot, //
-    },
+    memory::pool::Slot,
     read::{
         sections,
         selection::Gets, //
@@ -87,7 +84,6 @@ pub(crate) fn init() {
         task = tasks::layout(),
         tables = tables::root(),
         locks = tasks::locks(),
-        counts = counts::root(),
         components = DESCRIBED.get() as u64,
         components_len = COMPONENTS as u32,
         init_task = (&raw const bindings::init_task) as u64,

@@ -6,6 +6,7 @@
 //! file need not fit each other to the last record. Keys are an interface: new ones may come,
 //! existing ones keep their meaning.
 
+use core::sync::atomic::Ordering::Relaxed;
 use kernel::{
     blog::{
         ring::RingState,
@@ -23,9 +24,9 @@ use crate::{
     memory::{
         budget::{
             used_kb,
+            FIXED,
             PAGE_KB, //
         },
-        counts,
         pool::{
             Levels,
             Store,
@@ -62,7 +63,7 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "inert_lost {lost}")?;
     writeln!(f, "used_kb {}", used_kb())?;
     writeln!(f, "max_kb {}", params::max_kb())?;
-    let fixed = tables::pages().saturating_add(counts::pages());
+    let fixed = tables::pages().saturating_add(FIXED.load(Relaxed));
     writeln!(f, "fixed_kb {}", fixed.saturating_mul(PAGE_KB))?;
     let bytes = tables::pages() as usize * PAGE_SIZE;
     writeln!(f, "task_table_bytes {bytes}")?;

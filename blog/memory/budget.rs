@@ -23,6 +23,9 @@ use crate::sys::params;
 
 pub(crate) const PAGE_KB: u32 = (PAGE_SIZE / 1024) as u32;
 
+/// Pages that parts have for good.
+pub(crate) static FIXED: AtomicU32 = AtomicU32::new(0);
+
 static USED: AtomicU32 = AtomicU32::new(0);
 
 /// Pages that all of BLog takes.

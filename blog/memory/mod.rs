@@ -12,7 +12,6 @@
 //! | `mod.rs` | the memory of a component, as others see it |
 //! | `budget.rs` | its limits |
 //! | `block.rs` | pages of the kernel, and arrays in them |
-//! | `counts.rs` | counts of what has left the rings, by call site |
 //! | `region.rs` | pages that survive a reboot |
 //! | `resize.rs` | changes its budget |
 //! | `store.rs` | the data of the pool |
@@ -59,7 +58,6 @@ use kernel::{
 
 pub(crate) mod block;
 pub(crate) mod budget;
-pub(crate) mod counts;
 mod map;
 pub(crate) mod pool;
 pub(crate) mod region;
@@ -94,7 +92,10 @@ use self::{
 };
 pub(crate) use self::{
     resize::Stock,
-    store::SIZES, //
+    store::{
+        LEAVING,
+        SIZES, //
+    }, //
 };
 use crate::clock;
 
@@ -322,7 +323,7 @@ impl Drop for Owned {
     fn drop(&mut self) {
         // Processes that have mapped it find out that it is gone.
         let meta = self.map.end();
-        if counts::are_on() {
+        if LEAVING.as_ref().is_some() {
             // What is in the rings is counted.
             let pool = self.pool.pages(0, false);
             for ring in (0..self.pool.store.rings()).filter_map(|id| self.pool.store.ring(id)) {

@@ -16,11 +16,11 @@ use kernel::{
         PageHeader,
         Ring, //
     },
-    page::PAGE_SIZE, //
+    page::PAGE_SIZE,
+    sync::SetOnce, //
 };
 
 use super::{
-    counts,
     pool::{
         Shelf,
         Sizes,
@@ -29,6 +29,10 @@ use super::{
     },
     table::Table, //
 };
+
+/// Called with a site and how many of its records leave their ring, in any context, if a part has
+/// set it before there are components.
+pub(crate) static LEAVING: SetOnce<fn(u32, u32)> = SetOnce::new();
 
 /// What rings are made of.
 pub(crate) const SIZES: Sizes = Sizes {
@@ -157,10 +161,12 @@ impl Store for Arrays {
     }
 
     fn counts(&self) -> bool {
-        counts::are_on()
+        LEAVING.as_ref().is_some()
     }
 
     fn count(&self, site: u32, n: u32) {
-        counts::add(site, n);
+        if let Some(leaves) = LEAVING.as_ref() {
+            leaves(site, n);
+        }
     }
 }

@@ -7,11 +7,7 @@
 
 use core::{
     iter,
-    mem,
-    sync::atomic::{
-        AtomicU64,
-        Ordering::Relaxed, //
-    }, //
+    mem, //
 };
 use kernel::{
     blog::wire::{
@@ -32,7 +28,6 @@ use kernel::{
 
 use crate::{
     clock,
-    memory::counts,
     read::selection::{
         Chosen,
         Selection, //
@@ -69,7 +64,6 @@ const ROOM: usize = HEADER + size_of::<format::Page>() + 2 * PAGE_ROOM + 8;
 
 const _: () = assert!(HEADER + IMAGES * size_of::<format::Image>() + 8 <= ROOM);
 const _: () = assert!(HEADER + TASKS * size_of::<format::Task>() + 8 <= ROOM);
-const _: () = assert!(HEADER + size_of::<format::Counts>() + PAGE_SIZE <= ROOM);
 
 /// Random id of this run of BLog: two files of it give a site that is in both the same id.
 static BOOT_ID: SetOnce<[u8; 16]> = SetOnce::new();
@@ -349,29 +343,6 @@ impl Sections {
             self.end(Kind::Tasks)?;
         }
         Ok(any)
-    }
-
-    /// Writes a page of counts by site, the first one from page `at` on that has any; returns the
-    /// place of the next one, `None` if there is none. A reader that has made a choice gets none:
-    /// the counts are those of all components.
-    pub(super) fn counts(&mut self, late: bool, at: usize) -> Result<Option<usize>> {
-        let all = (at..).map_while(|n| Some((n, counts::page(n)?)));
-        let is_set = |count: &AtomicU64| count.load(Relaxed) != 0;
-        let mut some = all.filter(|(_, page)| page.iter().any(is_set));
-        let Some((n, page)) = some.next().filter(|_| !self.chosen) else {
-            return Ok(None);
-        };
-        let header = format::Counts {
-            first: (n * counts::SITES) as u32,
-            late: late.into(),
-        };
-        self.begin();
-        self.push(header.as_bytes())?;
-        for count in page {
-            self.push(&count.load(Relaxed).to_ne_bytes())?;
-        }
-        self.end(Kind::Counts)?;
-        Ok(Some(n + 1))
     }
 
     pub(super) fn component(&mut self, section: &format::ComponentSection) -> Result {

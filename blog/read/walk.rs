@@ -56,8 +56,6 @@ pub(crate) fn looks() -> u64 {
 enum Step {
     Head,
     Images,
-    /// Counts by site from this page on, before the rings or after them.
-    Counts(bool, usize),
     /// What this part has at this point of a snapshot, and how far that is.
     Parts(Position, usize, u64),
     Tasks,
@@ -224,20 +222,9 @@ impl Walk {
             },
             Step::Images => match (self.out.images()?, self.form) {
                 (true, _) => Step::Images,
-                (false, Form::Snapshot) => Step::Counts(false, 0),
+                (false, Form::Snapshot) => Step::Parts(Position::Images, 0, 0),
                 (false, Form::Stream) => Step::Component(0),
             },
-            Step::Counts(late, at) => {
-                let next = match self.only {
-                    None => self.out.counts(late, at)?,
-                    Some(_) => None,
-                };
-                match (next, late) {
-                    (Some(at), _) => Step::Counts(late, at),
-                    (None, false) => Step::Parts(Position::Images, 0, 0),
-                    (None, true) => Step::Parts(Position::End, 0, 0),
-                }
-            }
             Step::Parts(at, part, from) => self.parts(at, part, from)?,
             Step::Tasks => {
                 let slots = has_slot(self.only.is_none(), &self.out, &self.components);
@@ -256,7 +243,7 @@ impl Walk {
             }
             Step::LateImages => match (self.out.images()?, self.form) {
                 (true, _) => Step::LateImages,
-                (false, Form::Snapshot) => Step::Counts(true, 0),
+                (false, Form::Snapshot) => Step::Parts(Position::End, 0, 0),
                 (false, Form::Stream) => Step::LateClock,
             },
             Step::LateClock => {

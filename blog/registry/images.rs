@@ -31,7 +31,7 @@ use kernel::{
 
 use super::name_bytes;
 use crate::{
-    memory::counts,
+    floor,
     sys::{
         glue::errno,
         pages::Kept, //
@@ -250,7 +250,7 @@ impl Images {
                 if sites.len() > (SITE_MAX + 1 - first) as usize {
                     return Err(ENOSPC);
                 }
-                counts::reserve(first + sites.len() as u32 - 1)?;
+                floor::sites(first + sites.len() as u32 - 1)?;
                 let mut facts = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
                 for site in sites {
                     let new = Facts {

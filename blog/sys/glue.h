@@ -196,7 +196,6 @@ int blog_set_events(const char *val, const struct kernel_param *kp);
 bool blog_is_quiet(void);
 const char *blog_take_early(void);
 extern char *blog_param_clock;
-extern bool blog_param_counts;
 extern char *blog_param_persist;
 bool blog_words_due(u32 why);
 void blog_words_start(void);

@@ -69,10 +69,6 @@ char *blog_param_clock = "auto";
 module_param_cb(clock, &blog_text_ops, &blog_param_clock, 0444);
 MODULE_PARM_DESC(clock, "Clock of all records: auto, counter or mono (default auto)");
 
-bool blog_param_counts;
-module_param_cb(counts, &blog_switch_ops, &blog_param_counts, 0444);
-MODULE_PARM_DESC(counts, "Count the records of each call site (default 0)");
-
 char *blog_param_persist = "";
 module_param_cb(persist, &blog_text_ops, &blog_param_persist, 0444);
 MODULE_PARM_DESC(persist, "Name of memory of reserve_mem that records are in, for the next boot (default none)");

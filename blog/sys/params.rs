@@ -7,7 +7,6 @@ use kernel::prelude::*;
 unsafe extern "C" {
     safe fn blog_take_early() -> *const c_char;
     static blog_param_clock: *const c_char;
-    static blog_param_counts: bool;
     static blog_param_persist: *const c_char;
     safe fn blog_lacks() -> *const c_char;
     safe fn blog_uts(names: &mut [[u8; 64]; 3]);
@@ -24,11 +23,6 @@ unsafe extern "C" {
 pub(crate) fn param_clock() -> &'static CStr {
     // SAFETY: The parameter is a C string that doesn't change once BLog starts.
     unsafe { CStr::from_char_ptr(blog_param_clock) }
-}
-
-pub(crate) fn param_counts() -> bool {
-    // SAFETY: Nobody changes it once BLog starts.
-    unsafe { blog_param_counts }
 }
 
 pub(crate) fn persist() -> &'static CStr {

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! How many records of each call site have left the rings of all components. With those that are in
+//! rings, that is how often the site has logged.
+//!
+//! A page is counted when it leaves its ring, which takes longer than all else of a page turn. So
+//! there are counts only where the parameter `counts` asks for them; else the first page is null.
+//! Sites have ids for good, so the counts of a module's build stay when it is unloaded, and go on
+//! when it is back.
+
+use core::{
+    ptr,
+    sync::atomic::{
+        AtomicPtr,
+        AtomicU64,
+        Ordering::*, //
+    }, //
+};
+use kernel::{
+    blog::{
+        root::blog_root,
+        wire::{
+            dump,
+            file as format,
+            file::Kind,
+            record::SITE_MAX, //
+        }, //
+    },
+    page::PAGE_SIZE,
+    prelude::*,
+    transmute::AsBytes, //
+};
+
+/// KUnit can only be called from here if it is built in, or this is a module, too.
+#[cfg(any(
+    CONFIG_BLOG_KUNIT_TEST = "y",
+    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
+))]
+mod tests;
+
+use crate::{
+    floor::{
+        Part,
+        Point,
+        Position, //
+    },
+    memory::{
+        block::Block,
+        budget,
+        LEAVING, //
+    },
+    read::sections::Sections, //
+};
+
+pub(crate) static PART: Part = Part {
+    start,
+    sites: reserve,
+    sections,
+    ..Part::NONE
+};
+
+unsafe extern "C" {
+    // hits.c
+    static blog_param_counts: bool;
+}
+
+/// Whether records are to be counted.
+fn wanted() -> bool {
+    // SAFETY: Nobody changes it once BLog starts.
+    unsafe { blog_param_counts }
+}
+
+/// Sites that have their counts on one page.
+const SITES: usize = PAGE_SIZE / size_of::<AtomicU64>();
+const PAGES: usize = (SITE_MAX as usize + 1).div_ceil(SITES);
+
+/// Pages of counts, by site. Each is null, or [`SITES`] counts that stay.
+static COUNTS: [AtomicPtr<AtomicU64>; PAGES] = [const { AtomicPtr::new(ptr::null_mut()) }; PAGES];
+
+/// The counts of the sites from `n * SITES` on; `None` from the first page on that there isn't.
+fn page(n: usize) -> Option<&'static [AtomicU64; SITES]> {
+    // ORDERING: Acquire pairs with the store in `reserve`: the counts are initialised.
+    let page = COUNTS.get(n)?.load(Acquire).cast::<[AtomicU64; SITES]>();
+    // SAFETY: It is null, or there are so many, which stay.
+    unsafe { page.as_ref() }
+}
+
+/// Counts records of a site. Any context.
+fn add(site: u32, n: u32) {
+    let site = site as usize;
+    if let Some(page) = page(site / SITES) {
+        page[site % SITES].fetch_add(n.into(), Relaxed);
+    }
+}
+
+/// Makes room for the counts of all sites up to this one, if there are to be any. One at a time.
+fn reserve(last: u32) -> Result {
+    if !wanted() {
+        return Ok(());
+    }
+    for page in COUNTS.iter().take(last as usize / SITES + 1) {
+        if page.load(Relaxed).is_null() {
+            // ORDERING: Release publishes the counts, which are 0.
+            page.store(Block::new(1)?.into_page().cast(), Release);
+            budget::FIXED.fetch_add(1, Relaxed);
+        }
+    }
+    Ok(())
+}
+
+/// Shows crash tools where the counts are, and has them made if that is wanted.
+fn start() {
+    let table = dump::TableRoot {
+        chunks: ptr::from_ref(&COUNTS) as u64,
+        capacity: PAGES as u32,
+        per_chunk: SITES as u32,
+        stride: size_of::<AtomicU64>() as u32,
+        reserved: 0,
+    };
+    // SAFETY: The root is there, and nobody else stores to this field.
+    unsafe { blog_root.update(|root| (*root).counts = table) };
+    if wanted() {
+        LEAVING.populate(add);
+    }
+}
+
+/// Writes the next page of counts that has any; `from`: how many pages were looked at. A reader
+/// that has made a choice gets none: the counts are those of all components.
+fn sections(out: &mut Sections, point: &Point<'_>, from: &mut u64) -> Result<bool> {
+    let late = match point.at {
+        Position::Images => 0,
+        Position::End => 1,
+        Position::Tasks => return Ok(false),
+    };
+    let all = (*from as usize..).map_while(|n| Some((n, page(n)?)));
+    let is_set = |count: &AtomicU64| count.load(Relaxed) != 0;
+    let mut some = all.filter(|(_, page)| page.iter().any(is_set));
+    let Some((n, page)) = some.next().filter(|_| point.is_whole) else {
+        return Ok(false);
+    };
+    let header = format::Counts {
+        first: (n * SITES) as u32,
+        late,
+    };
+    out.begin();
+    out.push(header.as_bytes())?;
+    for count in page {
+        out.push(&count.load(Relaxed).to_ne_bytes())?;
+    }
+    out.end(Kind::Counts)?;
+    *from = n as u64 + 1;
+    Ok(true)
+}
