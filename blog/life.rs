@@ -90,7 +90,6 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
         // SAFETY: `sweep` undoes this when it goes, and has the state.
         unsafe { tables::publish(&state) };
         floor::event(Event::New(&state));
-        registry::wishes::fulfil(&state);
         files::create(&state);
         // SAFETY: Likewise.
         unsafe { describe::publish(state.slot(), Some(&state)) };

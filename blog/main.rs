@@ -59,6 +59,8 @@ mod parts {
     pub(crate) mod marker;
     #[cfg(CONFIG_BLOG_PROBE)]
     pub(crate) mod probe;
+    #[cfg(CONFIG_BLOG_SETTINGS)]
+    pub(crate) mod settings;
 }
 
 use crate::{
@@ -97,6 +99,8 @@ static PARTS: &[&Part] = &[
     &parts::marker::PART,
     #[cfg(CONFIG_BLOG_PROBE)]
     &parts::probe::PART,
+    #[cfg(CONFIG_BLOG_SETTINGS)]
+    &parts::settings::PART,
 ];
 
 struct Blog;

@@ -41,6 +41,7 @@ use crate::{
         Memory, //
     },
     sys::{
+        params,
         quiesce,
         work, //
     }, //
@@ -50,7 +51,6 @@ pub(crate) mod images;
 pub(crate) mod inert;
 pub(crate) mod state;
 pub(crate) mod trigger;
-pub(crate) mod wishes;
 pub(crate) mod words;
 
 /// Components by slot.
@@ -334,5 +334,8 @@ pub(crate) fn init() {
         IMAGES.init();
     }
     inert::init();
-    wishes::init();
+    params::start();
+    if params::is_quiet() {
+        pr_info!("this is a kdump kernel: nothing is recorded without kdump=1\n");
+    }
 }

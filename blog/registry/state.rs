@@ -91,7 +91,9 @@ use crate::{
     },
     sys::{
         glue::shown,
+        hook,
         pages::Kept,
+        params,
         quiesce,
         tree::Dir, //
     }, //
@@ -234,32 +236,6 @@ struct Described {
     lost: [AtomicU64; LOST_CAUSES],
 }
 
-/// Settings, as far as they are given.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Settings {
-    pub(crate) enabled: Option<bool>,
-    /// See [`Inner::level`].
-    pub(crate) level: Option<Option<Level>>,
-    pub(crate) mode: Option<Mode>,
-    pub(crate) privacy: Option<Privacy>,
-    pub(crate) size_kb: Option<u32>,
-    pub(crate) ring_kb: Option<u32>,
-    pub(crate) warn_share: Option<u32>,
-}
-
-impl Settings {
-    /// Whether it gives all that `other` gives.
-    pub(crate) fn cover(&self, other: &Self) -> bool {
-        self.enabled.is_some() >= other.enabled.is_some()
-            && self.level.is_some() >= other.level.is_some()
-            && self.mode.is_some() >= other.mode.is_some()
-            && self.privacy.is_some() >= other.privacy.is_some()
-            && self.size_kb.is_some() >= other.size_kb.is_some()
-            && self.ring_kb.is_some() >= other.ring_kb.is_some()
-            && self.warn_share.is_some() >= other.warn_share.is_some()
-    }
-}
-
 /// See [`State::control`].
 pub(crate) type Control<'a> = Guard<'a, (), MutexBackend>;
 
@@ -297,7 +273,8 @@ impl State {
         if (size_kb, ring_kb) != (config.size_kb, config.ring_kb) {
             pr_warn!("{}: size_kb or ring_kb is out of range\n", shown(wanted));
         }
-        let enabled = config.enabled;
+        // Until somebody switches it on.
+        let enabled = config.enabled && !hook::boots_off() && !params::is_quiet();
         let (level, mode) = (config.known_level(), config.known_mode());
         if level.is_none() || mode.is_none() {
             pr_warn!(
@@ -598,36 +575,6 @@ impl State {
                 "{}: has {has} KiB of memory, not {kb}\n",
                 shown(self.name())
             );
-        }
-        Ok(())
-    }
-
-    /// Sets all that is given, up to what fails.
-    pub(crate) fn set(&self, settings: &Settings) -> Result {
-        if let Some(kb) = settings.ring_kb {
-            self.set_ring_kb(kb)?;
-        }
-        if let Some(part) = settings.warn_share {
-            self.set_warn_share(part)?;
-        }
-        if let Some(mode) = settings.mode {
-            self.set_mode(mode);
-        }
-        if let Some(level) = settings.level {
-            self.set_level(level);
-        }
-        if let Some(privacy) = settings.privacy {
-            self.set_privacy(privacy);
-        }
-        // Memory that it gets is as large as it is to be.
-        if settings.enabled == Some(false) {
-            self.set_enabled(false)?;
-        }
-        if let Some(kb) = settings.size_kb {
-            self.set_size_kb(kb)?;
-        }
-        if settings.enabled == Some(true) {
-            self.set_enabled(true)?;
         }
         Ok(())
     }

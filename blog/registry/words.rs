@@ -6,10 +6,7 @@
 //! parser returns the meaning, or `EINVAL`. All of them are strict, so that a typing error never
 //! has half of an effect.
 
-use core::{
-    mem,
-    ops::RangeInclusive, //
-};
+use core::mem;
 use kernel::{
     blog::{
         ring::Mode,
@@ -26,31 +23,12 @@ use kernel::{
 
 use super::{
     images::Query,
-    state::{
-        Settings,
-        RING_KB,
-        SIZE_KB,
-        WARN_SHARE, //
-    },
     trigger::{
         Compare,
         Test,
         Wanted, //
     }, //
 };
-
-/// Settings of all components with certain names.
-pub(crate) struct Wish<'a> {
-    /// See [`names`].
-    pub(crate) names: &'a str,
-    pub(crate) settings: Settings,
-}
-
-impl Wish<'_> {
-    pub(crate) fn is_for(&self, name: &[u8]) -> bool {
-        fits(self.names.as_bytes(), name)
-    }
-}
 
 /// Names of components: one; or where it ends in `*`, all that begin so.
 pub(crate) fn names(text: &str) -> Result<&str> {
@@ -67,42 +45,6 @@ pub(crate) fn fits(names: &[u8], name: &[u8]) -> bool {
         Some(begin) => name.starts_with(begin),
         None => name == names,
     }
-}
-
-/// `NAMES:KEY=VALUE,KEY=VALUE…`: each key is the name of a file of the component, and each value
-/// what may be written into that.
-pub(crate) fn settings(text: &str) -> Result<Wish<'_>> {
-    // Names may have colons.
-    let (names, pairs) = text.rsplit_once(':').ok_or(EINVAL)?;
-    let mut settings = Settings::default();
-    for pair in pairs.split(',') {
-        let (key, value) = pair.split_once('=').ok_or(EINVAL)?;
-        let is_new = match key {
-            "enable" => settings.enabled.replace(parse_switch(value)?).is_none(),
-            "level" => settings.level.replace(parse_level(value)?).is_none(),
-            "mode" => settings.mode.replace(parse_mode(value)?).is_none(),
-            "size_kb" => settings.size_kb.replace(within(value, SIZE_KB)?).is_none(),
-            "private" => settings.privacy.replace(parse_privacy(value)?).is_none(),
-            "ring_kb" => settings.ring_kb.replace(within(value, RING_KB)?).is_none(),
-            "warn_share" => {
-                let part = within(value, WARN_SHARE)?;
-                settings.warn_share.replace(part).is_none()
-            }
-            _ => false,
-        };
-        if !is_new {
-            return Err(EINVAL);
-        }
-    }
-    Ok(Wish {
-        names: self::names(names)?,
-        settings,
-    })
-}
-
-fn within(text: &str, range: RangeInclusive<u32>) -> Result<u32> {
-    let kb = parse_number(text)?;
-    range.contains(&kb).then_some(kb).ok_or(EINVAL)
 }
 
 /// The one word that `text` is to consist of; blanks and one newline at the end are allowed.

@@ -52,8 +52,6 @@ void blog_work(void);
 void blog_note_facts(void);
 void blog_reap(void);
 int blog_max_kb_changed(void);
-int blog_wish(const char *text);
-size_t blog_wishes(char *to, size_t size);
 
 /* In Rust, called by sys/words.c. */
 void blog_last_words(u32 why, struct task_struct *tsk);
@@ -194,7 +192,7 @@ void blog_uts(char names[3][64]);
 u32 blog_param_max_kb(void);
 int blog_set_events(const char *val, const struct kernel_param *kp);
 bool blog_is_quiet(void);
-const char *blog_take_early(void);
+void blog_params_start(void);
 extern char *blog_param_clock;
 extern char *blog_param_persist;
 bool blog_words_due(u32 why);

@@ -23,24 +23,16 @@
 #include "glue.h"
 #include "params.h"
 
-/* Whether BLog has started, and has taken up what was given before. */
+/* Whether BLog has started. */
 static bool blog_runs;
-/* Held while something is set that is used at once. */
+/* Held while the limit is set. */
 static DEFINE_MUTEX(blog_params_lock);
 
-/*
- * Calls what may allocate, and wait for others. All that sets or shows parameters would wait for
- * that, by kernel_param_lock(), and where BLog is built in, also those of others. The parameters
- * stay, as BLog does.
- */
-#define blog_without_lock(call)                   \
-	({                                        \
-		int _ret;                         \
-		kernel_param_unlock(THIS_MODULE); \
-		_ret = call;                      \
-		kernel_param_lock(THIS_MODULE);   \
-		_ret;                             \
-	})
+/* From now on, what isn't understood is refused. */
+void blog_params_start(void)
+{
+	WRITE_ONCE(blog_runs, true);
+}
 
 int blog_param_result(const char *val, const struct kernel_param *kp, int ret)
 {
@@ -121,53 +113,6 @@ u32 blog_param_max_kb(void)
 	u64 eighth = ((u64)totalram_pages() << (PAGE_SHIFT - 10)) / 8;
 
 	return READ_ONCE(blog_max_kb) ?: min_t(u64, eighth, SZ_1M);
-}
-
-/*
- * Settings of components that may be still to come. What is given before BLog starts, it takes up
- * then: the kernel parses its command line before it can allocate.
- */
-static char blog_early[1024];
-
-static int blog_set_settings(const char *val)
-{
-	size_t end;
-
-	guard(mutex)(&blog_params_lock);
-	if (blog_runs)
-		return blog_wish(val);
-	end = strlen(blog_early);
-	if (snprintf(blog_early + end, sizeof(blog_early) - end, "%s\n", val) <
-	    sizeof(blog_early) - end)
-		return 0;
-	blog_early[end] = '\0';
-	return -ENOSPC;
-}
-
-static int blog_parse_settings(const char *val, const struct kernel_param *kp)
-{
-	return val ? blog_without_lock(blog_set_settings(val)) : -EINVAL;
-}
-
-static int blog_show_settings(char *buffer, const struct kernel_param *kp)
-{
-	/* Pairs with blog_take_early(): then there is a list of them. */
-	if (!smp_load_acquire(&blog_runs))
-		return scnprintf(buffer, PAGE_SIZE, "%s", blog_early);
-	return blog_without_lock(blog_wishes(buffer, PAGE_SIZE));
-}
-
-BLOG_PARAM_OPS(component, blog_parse_settings, blog_show_settings);
-module_param_cb(component, &blog_component_ops, NULL, 0644);
-MODULE_PARM_DESC(component, "Settings of components: NAME:KEY=VALUE,..., KEY one of enable, level, mode, private, size_kb, ring_kb and warn_share; NAME may end in *");
-
-/* What was given so far. From now on, blog_wish() gets it, and blog_wishes() has it. */
-const char *blog_take_early(void)
-{
-	guard(mutex)(&blog_params_lock);
-	/* Pairs with blog_show_settings(). */
-	smp_store_release(&blog_runs, true);
-	return blog_early;
 }
 
 /*

@@ -4,7 +4,22 @@
 #ifndef BLOG_PARAMS_H
 #define BLOG_PARAMS_H
 
+#include <linux/module.h>
 #include <linux/moduleparam.h>
+
+/*
+ * Calls what may allocate, and wait for others. All that sets or shows parameters would wait for
+ * that, by kernel_param_lock(), and where BLog is built in, also those of others. The parameters
+ * stay, as BLog does.
+ */
+#define blog_without_lock(call)                   \
+	({                                        \
+		int _ret;                         \
+		kernel_param_unlock(THIS_MODULE); \
+		_ret = call;                      \
+		kernel_param_lock(THIS_MODULE);   \
+		_ret;                             \
+	})
 
 /*
  * BLog starts with the default for a value that it doesn't understand, so that it records. Later

@@ -5,7 +5,6 @@
 use kernel::prelude::*;
 
 unsafe extern "C" {
-    safe fn blog_take_early() -> *const c_char;
     static blog_param_clock: *const c_char;
     static blog_param_persist: *const c_char;
     safe fn blog_lacks() -> *const c_char;
@@ -14,6 +13,10 @@ unsafe extern "C" {
     /// The limit for all that BLog takes, in KiB. Process context.
     #[link_name = "blog_param_max_kb"]
     pub(crate) safe fn max_kb() -> u32;
+
+    /// BLog starts: what parameters don't understand from now on is refused.
+    #[link_name = "blog_params_start"]
+    pub(crate) safe fn start();
 
     /// Whether nothing is to be recorded unless somebody wants it: in a kdump kernel.
     #[link_name = "blog_is_quiet"]
@@ -28,13 +31,6 @@ pub(crate) fn param_clock() -> &'static CStr {
 pub(crate) fn persist() -> &'static CStr {
     // SAFETY: As in [`param_clock`].
     unsafe { CStr::from_char_ptr(blog_param_persist) }
-}
-
-/// What was wished for components before BLog started. Called once: what comes later is for
-/// `blog_wish`.
-pub(crate) fn early() -> &'static CStr {
-    // SAFETY: It is a C string, which nobody changes from now on.
-    unsafe { CStr::from_char_ptr(blog_take_early()) }
 }
 
 /// `uname -r`, `-m` and `-n`, NUL padded.

@@ -114,7 +114,7 @@ mod suite {
         let mut omitted = [0; 18];
         (omitted[0], omitted[9]) = (1, 1);
         assert!(stored() == (omitted, false));
-        rig.state()?.set(&settings("*:private=keep")?.settings)?;
+        rig.state()?.set_privacy(Privacy::Keep);
         let mut kept = [0; 18];
         (kept[0], kept[1], kept[9], kept[10]) = (2, 7, 2, 4);
         assert!(stored() == (kept, true));
@@ -188,42 +188,5 @@ mod suite {
             func f +p";
         assert_eq!(queries(BAD).count(), 26);
         assert!(queries(BAD).all(|query| query == Err(EINVAL)));
-    }
-
-    #[test]
-    fn settings_are_for_names() -> Result {
-        let wish = settings("a:1:level=off,size_kb=16,mode=discard,enable=0,ring_kb=1048576")?;
-        assert_eq!(wish.names, "a:1");
-        let all = wish.settings;
-        assert_eq!((all.level, all.enabled), (Some(None), Some(false)));
-        assert_eq!(
-            (all.mode, all.size_kb, all.ring_kb),
-            (Some(Mode::Discard), Some(16), Some(1 << 20))
-        );
-        let one = settings("b*:size_kb=64")?;
-        assert!(all.cover(&one.settings) && !one.settings.cover(&all));
-        assert!(one.is_for(b"b") && one.is_for(b"bc") && !one.is_for(b"ab"));
-        assert!(wish.is_for(b"a:1") && !wish.is_for(b"a:12") && settings("*:level=1")?.is_for(b""));
-        for bad in [
-            "",
-            "a",
-            "a:",
-            ":level=1",
-            "a:level",
-            "a:level=",
-            "a:level=6",
-            "a:Level=1",
-            "a:level=1,",
-            "a:level=1,level=1",
-            "a*b:level=1",
-            "**:level=1",
-            "a:size_kb=15",
-            "a:ring_kb=7",
-            "a:clear=1",
-            "a:enable=2",
-        ] {
-            assert!(settings(bad).is_err());
-        }
-        Ok(())
     }
 }

@@ -307,7 +307,7 @@ def test_the_keys_of_components_settings_are_those_of_the_source() -> None:
     assert len(keys) > 5
     page = (TOP / "Documentation/blog/admin-guide.rst").read_text()
     said = re.search(r"The keys are ([^.]*?), and take what", page)
-    modinfo = re.search(r"KEY one of ([^;]*);", (TOP / "blog/sys/params.c").read_text())
+    modinfo = re.search(r"KEY one of ([^;]*);", (TOP / "blog/parts/settings/settings.c").read_text())
     assert said and modinfo
     for text in (said[1], modinfo[1]):
         assert set(re.findall(r"\w+", text)) - {"and"} == keys

@@ -16,16 +16,41 @@ use kernel::{
     sync::global_lock, //
 };
 
-use super::{
-    components,
-    state::State,
-    words, //
+mod parse;
+
+/// KUnit can only be called from here if it is built in, or this is a module, too.
+#[cfg(any(
+    CONFIG_BLOG_KUNIT_TEST = "y",
+    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
+))]
+mod tests;
+
+use crate::{
+    floor::{
+        Event,
+        Part, //
+    },
+    registry::{
+        components,
+        state::State, //
+    },
+    sys::{
+        glue::shown,
+        hook,
+        params, //
+    }, //
 };
-use crate::sys::{
-    glue::shown,
-    hook,
-    params, //
+
+pub(crate) static PART: Part = Part {
+    start,
+    event,
+    ..Part::NONE
 };
+
+unsafe extern "C" {
+    // settings.c
+    safe fn blog_take_early() -> *const c_char;
+}
 
 /// More would not fit where sysfs shows them.
 const BYTES_MAX: usize = 3840;
@@ -51,12 +76,12 @@ impl Wishes {
     }
 
     fn add(&mut self, text: &str) -> Result {
-        let new = words::settings(text)?;
+        let new = parse::parse(text)?;
         // What the new one says of all its names again is gone.
         self.0.retain(|old| {
             let old = str::from_utf8(old)
                 .ok()
-                .and_then(|old| words::settings(old).ok());
+                .and_then(|old| parse::parse(old).ok());
             old.is_some_and(|old| old.names != new.names || !new.settings.cover(&old.settings))
         });
         if self.0.iter().map(|old| old.len() + 1).sum::<usize>() + text.len() >= BYTES_MAX {
@@ -69,7 +94,7 @@ impl Wishes {
 }
 
 /// Takes up what was wished for before BLog started.
-pub(super) fn init() {
+fn start() {
     // SAFETY: Called once, first.
     unsafe { WISHES.init() };
     let add = |text: &str| {
@@ -80,26 +105,26 @@ pub(super) fn init() {
     if hook::boots_off() || params::is_quiet() {
         add("*:enable=0");
     }
-    let early = params::early().to_bytes();
+    // SAFETY: It is a C string, which nobody changes from now on.
+    let early = unsafe { CStr::from_char_ptr(blog_take_early()) };
     if params::is_quiet() {
-        pr_info!("this is a kdump kernel: nothing is recorded without kdump=1\n");
         return;
     }
-    match str::from_utf8(early) {
+    match str::from_utf8(early.to_bytes()) {
         Ok(early) => split(early).for_each(add),
         Err(_) => pr_warn!("component= is not UTF-8, left out\n"),
     }
 }
 
 /// Gives a new component, which nobody logs to, what is wished for it.
-pub(crate) fn fulfil(state: &State) {
+fn fulfil(state: &State) {
     let name = state.name();
     let wishes = WISHES.lock();
-    for wish in wishes.texts().filter_map(|text| words::settings(text).ok()) {
+    for wish in wishes.texts().filter_map(|text| parse::parse(text).ok()) {
         if !wish.is_for(name.to_bytes()) {
             continue;
         }
-        if let Err(e) = state.set(&wish.settings) {
+        if let Err(e) = parse::apply(state, &wish.settings) {
             pr_warn!(
                 "{}: can't have all settings that component= wishes: {e:?}\n",
                 shown(name)
@@ -108,7 +133,13 @@ pub(crate) fn fulfil(state: &State) {
     }
 }
 
-/// Takes up wishes, and does them for the components that are there. From `sys/params.c`, in
+fn event(event: Event<'_>) {
+    if let Event::New(state) = event {
+        fulfil(state);
+    }
+}
+
+/// Takes up wishes, and does them for the components that are there. From `settings.c`, in
 /// process context, one at a time.
 ///
 /// `EINVAL` if one isn't understood: then nothing is done. Another error is that of a component
@@ -124,21 +155,21 @@ unsafe extern "C" fn blog_wish(text: *const c_char) -> c_int {
     from_result(|| {
         let text = str::from_utf8(text.to_bytes()).map_err(|_| EINVAL)?;
         for text in split(text) {
-            words::settings(text)?;
+            parse::parse(text)?;
         }
         let mut result = Ok(0);
         for text in split(text) {
             WISHES.lock().add(text)?;
-            let wish = words::settings(text)?;
+            let wish = parse::parse(text)?;
             for state in components().filter(|state| wish.is_for(state.name().to_bytes())) {
-                result = result.and(state.set(&wish.settings).map(|()| 0));
+                result = result.and(parse::apply(&state, &wish.settings).map(|()| 0));
             }
         }
         result
     })
 }
 
-/// Says what is wished for. From `sys/params.c`. Returns how many bytes that are.
+/// Says what is wished for. From `settings.c`. Returns how many bytes that are.
 ///
 /// # Safety
 ///
