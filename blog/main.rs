@@ -12,7 +12,7 @@
 //! | `life.rs` | components and images come and go, on all floors |
 //! | `files/` | the files in tracefs and debugfs, and the effects of reading and writing them |
 //! | `read/` | snapshots and streams |
-//! | `crash/` | structures for crash tools, last words |
+//! | `crash/` | structures for crash tools |
 //! | `write/` | the slow path of a log call, the tables of tasks |
 //! | `registry/` | components and images, and their settings |
 //! | `memory/` | a component's pages and rings; `pool/` is the part that a log call can reach |
@@ -61,13 +61,12 @@ mod parts {
     pub(crate) mod probe;
     #[cfg(CONFIG_BLOG_SETTINGS)]
     pub(crate) mod settings;
+    #[cfg(CONFIG_BLOG_WORDS)]
+    pub(crate) mod words;
 }
 
 use crate::{
-    crash::{
-        describe,
-        words, //
-    },
+    crash::describe,
     floor::Part,
     read::{
         previous,
@@ -101,6 +100,8 @@ static PARTS: &[&Part] = &[
     &parts::probe::PART,
     #[cfg(CONFIG_BLOG_SETTINGS)]
     &parts::settings::PART,
+    #[cfg(CONFIG_BLOG_WORDS)]
+    &parts::words::PART,
 ];
 
 struct Blog;
@@ -143,7 +144,6 @@ fn start() -> Result {
     floor::start(PARTS);
     modules::start_modules();
     work::start_worker();
-    words::start();
     hang::start();
     blog_stay();
     RUNS.store(true, Relaxed);

@@ -53,9 +53,6 @@ void blog_note_facts(void);
 void blog_reap(void);
 int blog_max_kb_changed(void);
 
-/* In Rust, called by sys/words.c. */
-void blog_last_words(u32 why, struct task_struct *tsk);
-
 /* tracepoint.c, for Rust and hookless.c. */
 int blog_tracepoint_attach(const char *name, void *probe, void *data);
 void blog_tracepoint_detach(const char *name, void *probe, void *data);
@@ -190,16 +187,10 @@ void blog_tls_sync(void);
 const char *blog_lacks(void);
 void blog_uts(char names[3][64]);
 u32 blog_param_max_kb(void);
-int blog_set_events(const char *val, const struct kernel_param *kp);
 bool blog_is_quiet(void);
 void blog_params_start(void);
 extern char *blog_param_clock;
 extern char *blog_param_persist;
-bool blog_words_due(u32 why);
-void blog_words_start(void);
-size_t blog_pack_room(void);
-size_t blog_pack(void *room, const void *from, size_t len, void *to, size_t size);
-void blog_words_print(const char *line, u32 len);
 bool blog_within_module(const struct module *mod, const void *p);
 void blog_start_modules(void);
 void blog_start_worker(void);

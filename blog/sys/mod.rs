@@ -12,5 +12,4 @@ pub(crate) mod quiesce;
 pub(crate) mod tracepoint;
 pub(crate) mod tree;
 pub(crate) mod waiters;
-pub(crate) mod words;
 pub(crate) mod work;

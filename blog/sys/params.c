@@ -47,12 +47,6 @@ static int blog_parse_text(const char *val, const struct kernel_param *kp)
 	return val ? param_set_charp(val, kp) : -EINVAL;
 }
 
-/* For sys/words.c: which of three events. */
-int blog_set_events(const char *val, const struct kernel_param *kp)
-{
-	return blog_param_result(val, kp, param_set_uint_minmax(val, kp, 0, 7));
-}
-
 /* A load that fails gives the text back. */
 BLOG_PARAM_OPS(text, blog_parse_text, param_get_charp, .free = param_free_charp);
 BLOG_PARAM_OPS(switch, param_set_bool, param_get_bool);

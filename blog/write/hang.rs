@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What the hung-task detector finds fires the triggers that wait for it
-//! (`registry/trigger.rs`), and has last words (`crash/words.rs`).
+//! What the hung-task detector finds fires the triggers that wait for it (`registry/trigger.rs`).
 
 use core::{
     ptr,
@@ -12,12 +11,10 @@ use core::{
 };
 use kernel::{
     bindings::task_struct,
-    blog::wire::words::Why,
     prelude::*, //
 };
 
 use crate::{
-    crash::words,
     sys::tracepoint,
     tasks,
     write::tables, //
@@ -35,8 +32,6 @@ unsafe extern "C" fn hang(_: *mut c_void, task: *mut task_struct) {
     // SAFETY: By this function's requirement.
     let pid = unsafe { tasks::facts(task) }.pid;
     tables::each_state(|state| state.trigger.hang(pid));
-    // SAFETY: By this function's requirement.
-    unsafe { words::say(Why::Hang, task) };
 }
 
 /// Whether it is attached.

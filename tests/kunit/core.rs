@@ -68,8 +68,3 @@ mod worker {
     use kernel::prelude::*;
     include!("core_worker.rs");
 }
-mod words {
-    use super::rig;
-    use kernel::prelude::*;
-    include!("core_words.rs");
-}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Last words: the Rust side of `words.c`. Any context, unless it says otherwise.
+//! When last words are due, and how they are packed and printed: the Rust side of `words.c`. Any
+//! context, unless it says otherwise.
 
 use kernel::prelude::*;
 

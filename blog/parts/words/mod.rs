@@ -44,21 +44,34 @@ use kernel::{
     transmute::AsBytes, //
 };
 
+mod console;
+mod hang;
+mod lines;
+mod newest;
+
+/// KUnit can only be called from here if it is built in, or this is a module, too.
+#[cfg(any(
+    CONFIG_BLOG_KUNIT_TEST = "y",
+    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
+))]
+mod tests;
+
+use self::{
+    lines::Lines,
+    newest::{
+        percpu_ring,
+        CopiedRing,
+        Copies,
+        Newest, //
+    }, //
+};
 use crate::{
     clock,
-    crash::{
-        describe::{
-            self,
-            Lists, //
-        },
-        lines::Lines,
-        newest::{
-            percpu_ring,
-            CopiedRing,
-            Copies,
-            Newest, //
-        }, //
+    crash::describe::{
+        self,
+        Lists, //
     },
+    floor::Part,
     memory::pool::WARN_RINGS,
     read::{
         component,
@@ -76,8 +89,7 @@ use crate::{
             self,
             fetch_value, //
         },
-        hook,
-        words, //
+        hook, //
     },
     tasks::{
         self,
@@ -86,11 +98,16 @@ use crate::{
     write::tables, //
 };
 
+pub(crate) static PART: Part = Part {
+    start,
+    ..Part::NONE
+};
+
 /// Rings of an event: so many of the task, with those of who blocks it or of interrupts, and with
 /// those of warnings.
 const OF_TASK: usize = 3;
 const OF_OTHERS: usize = 6;
-pub(crate) const RINGS: usize = 8;
+const RINGS: usize = 8;
 /// Pages that are passed on the way to the newest ones, in all rings: 64 MiB of them.
 const STEPS: u32 = (64 << 20) / PAGE_SIZE as u32;
 /// A piece has less than twice as many bytes of records.
@@ -99,7 +116,7 @@ const PIECE: usize = 2048;
 const STEP: usize = 64;
 
 /// What an event needs, all of which is there from the start: the stack may be small.
-pub(crate) struct Room {
+struct Room {
     pub(crate) lines: Lines,
     copies: Copies,
     pub(crate) rings: KVec<Newest>,
@@ -321,7 +338,7 @@ impl Room {
                 tag,
             };
             let len = wire::write(&mut self.text, &head, packed, |bytes| glue::crc32(0, bytes));
-            words::print(self.text.get(..len).unwrap_or_default());
+            console::print(self.text.get(..len).unwrap_or_default());
         }
     }
 }
@@ -354,7 +371,7 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 /// # Safety
 ///
 /// `task` is valid, and the current one unless it hangs.
-pub(crate) unsafe fn say(why: Why, task: *mut task_struct) {
+unsafe fn say(why: Why, task: *mut task_struct) {
     if hook::may_open().is_err() {
         return;
     }
@@ -366,7 +383,7 @@ pub(crate) unsafe fn say(why: Why, task: *mut task_struct) {
     // SAFETY: It stays, and nobody else uses it.
     let room = unsafe { ROOM.load(Acquire).as_mut() };
     let found = room.zip(describe::lists());
-    if let Some((room, lists)) = found.filter(|_| words::are_due(why as u32)) {
+    if let Some((room, lists)) = found.filter(|_| console::are_due(why as u32)) {
         // SAFETY: By this function's requirement.
         let facts = unsafe { tasks::facts(task) }.task();
         // SAFETY: Likewise, and RCU's lock is held.
@@ -380,7 +397,7 @@ pub(crate) unsafe fn say(why: Why, task: *mut task_struct) {
     BUSY.store(false, Release);
 }
 
-/// Called by `sys/words.c`.
+/// Called by `words.c`.
 ///
 /// # Safety
 ///
@@ -394,12 +411,13 @@ unsafe extern "C" fn blog_last_words(why: u32, task: *mut task_struct) {
 }
 
 /// Process context, once.
-pub(crate) fn start() {
+fn start() {
     match Room::new().and_then(|room| Ok(KBox::new(room, GFP_KERNEL)?)) {
         Ok(room) => {
             // ORDERING: Release: events find a complete room.
             ROOM.store(KBox::into_raw(room), Release);
-            words::start();
+            console::start();
+            hang::start();
         }
         Err(e) => pr_warn!("no last words: {e:?}\n"),
     }

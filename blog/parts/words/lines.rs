@@ -19,12 +19,10 @@ use kernel::{
     transmute::AsBytes, //
 };
 
-use crate::{
-    read::sections::{
-        self,
-        Form, //
-    },
-    sys::words::Deflate, //
+use super::console::Deflate;
+use crate::read::sections::{
+    self,
+    Form, //
 };
 
 const HEADER: usize = size_of::<format::SectionHeader>();

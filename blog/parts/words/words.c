@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Last words: when they are due, and how they are packed and printed. What they
- * say is in crash/words.rs.
+ * say is in mod.rs.
  */
 
 #include <linux/bits.h>
@@ -16,17 +16,20 @@
 #include <linux/sched.h>
 #include <linux/zlib.h>
 
-#include "glue.h"
+#include "../../sys/params.h"
+#include "words.h"
 
 /* As Why of rust/kernel/blog/wire/words.rs numbers them. */
 enum { BLOG_PANIC, BLOG_OOPS, BLOG_HANG };
 
+static int blog_parse_events(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 0, 7);
+}
+
+BLOG_PARAM_OPS(last_words, blog_parse_events, param_get_uint);
+
 static unsigned int blog_last_words_mask = BIT(BLOG_PANIC);
-static const struct kernel_param_ops blog_last_words_ops = {
-	.flags = KERNEL_PARAM_OPS_FL_NOARG,
-	.set = blog_set_events,
-	.get = param_get_uint,
-};
 module_param_cb(last_words, &blog_last_words_ops, &blog_last_words_mask, 0644);
 MODULE_PARM_DESC(last_words, "Print the last records to the kernel's log: 1 at a panic, 2 at an oops, 4 for a task that hangs, or a sum of these (default 1)");
 

@@ -3,24 +3,24 @@
 // KUnit suite: last words. Pieces of rings are the newest records, each once; an event keeps to its
 // limits, whatever there is to say.
 
+use kernel::prelude::*;
+
 #[kunit_tests(blog_words)]
 mod suite {
-    use super::rig::*;
-    use crate::{
-        crash::{
-            describe,
-            newest::{
-                Copies,
-                Newest,
-                PAGES, //
-            },
-            words::{
-                Room,
-                RINGS, //
-            }, //
+    use super::super::{
+        newest::{
+            Copies,
+            Newest,
+            PAGES, //
         },
+        Room,
+        RINGS, //
+    };
+    use crate::{
+        crash::describe,
         read::piece::Records,
-        tasks, //
+        tasks,
+        tests::rig::*, //
     };
     use kernel::{
         bindings::task_struct,
