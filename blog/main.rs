@@ -61,6 +61,8 @@ mod parts {
     pub(crate) mod probe;
     #[cfg(CONFIG_BLOG_SETTINGS)]
     pub(crate) mod settings;
+    #[cfg(CONFIG_BLOG_TRIGGER)]
+    pub(crate) mod trigger;
     #[cfg(CONFIG_BLOG_WORDS)]
     pub(crate) mod words;
 }
@@ -78,7 +80,6 @@ use crate::{
     },
     write::{
         ccall,
-        hang,
         tables, //
     }, //
 };
@@ -100,6 +101,8 @@ static PARTS: &[&Part] = &[
     &parts::probe::PART,
     #[cfg(CONFIG_BLOG_SETTINGS)]
     &parts::settings::PART,
+    #[cfg(CONFIG_BLOG_TRIGGER)]
+    &parts::trigger::PART,
     #[cfg(CONFIG_BLOG_WORDS)]
     &parts::words::PART,
 ];
@@ -144,7 +147,6 @@ fn start() -> Result {
     floor::start(PARTS);
     modules::start_modules();
     work::start_worker();
-    hang::start();
     blog_stay();
     RUNS.store(true, Relaxed);
     Ok(())

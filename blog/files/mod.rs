@@ -57,7 +57,6 @@ use crate::{
         },
         waiters, //
     },
-    write::hang, //
 };
 
 impl<T> FileOf<T> {
@@ -83,7 +82,7 @@ static GLOBAL: [FileOf<()>; 2] = [
     },
 ];
 
-static COMPONENT: [FileOf<State>; 10] = [
+static COMPONENT: [FileOf<State>; 9] = [
     FileOf {
         name: c"enable",
         show: Some(|state, f| writeln!(f, "{}", u8::from(state.look(|inner| inner.enabled)))),
@@ -149,19 +148,6 @@ static COMPONENT: [FileOf<State>; 10] = [
             Ok(())
         }),
         ..FileOf::NONE
-    },
-    FileOf {
-        name: c"trigger",
-        show: Some(|state, f| f.write_fmt(fmt!("{}\n", state.trigger))),
-        write: Some(|state, text| {
-            let wanted = words::parse_trigger(text)?;
-            if wanted.is_some_and(|wanted| wanted.site.is_none()) && !hang::watches() {
-                return Err(ENOENT);
-            }
-            state.set_trigger(wanted);
-            Ok(())
-        }),
-        ready: Some(|state| state.trigger.has_frozen()),
     },
     FileOf {
         name: c"stats",

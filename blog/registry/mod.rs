@@ -50,7 +50,6 @@ use crate::{
 pub(crate) mod images;
 pub(crate) mod inert;
 pub(crate) mod state;
-pub(crate) mod trigger;
 pub(crate) mod words;
 
 /// Components by slot.

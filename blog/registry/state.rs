@@ -41,7 +41,10 @@ use core::{
 };
 use kernel::{
     blog::{
-        component::Switch,
+        component::{
+            Switch,
+            WATCHED, //
+        },
         ring::{
             place_of,
             Info,
@@ -72,14 +75,11 @@ use kernel::{
             Guard, //
         },
         Arc,
-        Mutex, //
+        Mutex,
+        SetOnce, //
     }, //
 };
 
-use super::trigger::{
-    Trigger,
-    Wanted, //
-};
 use crate::{
     memory::{
         block::Chain,
@@ -109,6 +109,22 @@ pub(crate) const SIZE_KB: core::ops::RangeInclusive<u32> = 16..=1 << 20;
 /// Limits of `ring_kb`: at least two pages, so that overwriting the oldest leaves one.
 pub(crate) const RING_KB: core::ops::RangeInclusive<u32> = 8..=1 << 20;
 pub(crate) const WARN_SHARE: core::ops::RangeInclusive<u32> = 0..=1024;
+
+/// A part that looks at records which are in their place, but not yet published. Any context, by
+/// atomics alone.
+pub(crate) struct Observer {
+    /// Whether each record of a component is to be looked at.
+    pub(crate) watches: fn(&State) -> bool,
+    /// Looks at a record: its site, shifted as in a header, and its payload. True: the component is
+    /// watched no more.
+    pub(crate) stored: fn(&State, u32, &[u8]) -> bool,
+}
+
+/// That part, if there is one. Set before there are components.
+pub(crate) static OBSERVER: SetOnce<Observer> = SetOnce::new();
+
+/// How many want that all components keep what they have.
+pub(crate) static ALL_FROZEN: AtomicU32 = AtomicU32::new(0);
 
 /// Counts that belong to no ring.
 #[derive(Clone, Copy, Default)]
@@ -251,8 +267,8 @@ pub(crate) struct State {
     own: Option<RawComponent>,
     /// [`Inner::memory`], for log calls and the task hook; null until it is there.
     memory: AtomicPtr<Memory>,
-    /// What freezes it.
-    pub(crate) trigger: Trigger,
+    /// How many want that it keeps what it has: see [`Self::is_frozen`].
+    pub(crate) frozen: AtomicU32,
     /// 0: overwrite.
     discard: AtomicU8,
     max_bytes: AtomicU32,
@@ -308,7 +324,7 @@ impl State {
             going: AtomicBool::new(false),
             own,
             memory: AtomicPtr::new(ptr::null_mut()),
-            trigger: Trigger::new(),
+            frozen: AtomicU32::new(0),
             discard: AtomicU8::new(discard),
             max_bytes: AtomicU32::new(ring_kb * 1024),
             found: Kept::new(Described {
@@ -339,6 +355,11 @@ impl State {
     pub(super) fn set_place(&mut self, slot: u16, name: [u8; NAME_MAX]) {
         self.name = name;
         self.slot = slot;
+    }
+
+    /// Whether it is out of sight, and its place soon free for another one.
+    pub(crate) fn is_going(&self) -> bool {
+        self.going.load(Relaxed)
     }
 
     /// Whether it was made at run time.
@@ -380,6 +401,33 @@ impl State {
     pub(crate) fn count_lost(&self, cause: Lost, n: u64) {
         if let Some(lost) = self.found.lost.get(cause as usize) {
             lost.fetch_add(n, Relaxed);
+        }
+    }
+
+    /// Whether it keeps what it has, as in a crash: no page is overwritten, and none goes to
+    /// another ring. Any context.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.frozen.load(Relaxed) != 0 || ALL_FROZEN.load(Relaxed) != 0
+    }
+
+    /// What the driver's side has as its slot: see [`WATCHED`].
+    fn shown_slot(&self) -> u32 {
+        match OBSERVER.as_ref() {
+            Some(observer) if (observer.watches)(self) => WATCHED,
+            _ => self.slot.into(),
+        }
+    }
+
+    /// Has the driver's side say what the observer of records wants from now on. Any context.
+    pub(crate) fn show_slot(&self, switch: &AtomicU32) {
+        loop {
+            let slot = self.shown_slot();
+            // ORDERING: AcqRel: a later store comes with all that the stores before knew.
+            switch.swap(slot, AcqRel);
+            // That may have changed in between.
+            if self.shown_slot() == slot {
+                return;
+            }
         }
     }
 
@@ -467,7 +515,7 @@ impl State {
             };
             let state = ptr::from_ref(self).cast_mut().cast();
             switch.state.store(state, Relaxed);
-            self.trigger.show(&switch.slot, self.slot);
+            self.show_slot(&switch.slot);
             // INVARIANT: It is a place.
             switch.place.store(place_of(self.slot.into()), Relaxed);
             if let Some(memory) = inner.memory() {
@@ -609,16 +657,17 @@ impl State {
         });
     }
 
-    /// Arms the component's trigger, or ends what it has done.
-    pub(crate) fn set_trigger(&self, wanted: Option<Wanted>) {
+    /// Has the observer of records change what it watches.
+    pub(crate) fn watch<R>(&self, change: impl FnOnce() -> R) -> R {
         let _control = self.control();
         self.with(|inner| {
-            self.trigger.set(wanted);
+            let result = change();
             // SAFETY: This is its slot, or one that no ring has.
             if let Some(switch) = unsafe { inner.switch() } {
-                self.trigger.show(&switch.slot, self.slot);
+                self.show_slot(&switch.slot);
             }
-        });
+            result
+        })
     }
 
     pub(crate) fn set_mode(&self, mode: Mode) {

@@ -6,7 +6,6 @@
 //! parser returns the meaning, or `EINVAL`. All of them are strict, so that a typing error never
 //! has half of an effect.
 
-use core::mem;
 use kernel::{
     blog::{
         ring::Mode,
@@ -21,14 +20,7 @@ use kernel::{
     prelude::*, //
 };
 
-use super::{
-    images::Query,
-    trigger::{
-        Compare,
-        Test,
-        Wanted, //
-    }, //
-};
+use super::images::Query;
 
 /// Names of components: one; or where it ends in `*`, all that begin so.
 pub(crate) fn names(text: &str) -> Result<&str> {
@@ -57,13 +49,13 @@ fn word(text: &str) -> Result<&str> {
 }
 
 /// That of these whose name is the one word.
-fn one_of<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T> {
+pub(crate) fn one_of<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T> {
     let word = word(text)?;
     let found = all.iter().find(|(name, _)| *name == word);
     found.map(|(_, value)| *value).ok_or(EINVAL)
 }
 
-fn is_decimal(word: &str) -> bool {
+pub(crate) fn is_decimal(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())
 }
 
@@ -110,68 +102,6 @@ pub(crate) fn mode_name(mode: Mode) -> &'static str {
 /// What is done with private arguments.
 pub(crate) fn parse_privacy(text: &str) -> Result<Privacy> {
     one_of(text, &Privacy::ALL.map(|privacy| (privacy.name(), privacy)))
-}
-
-/// `off`, or `site=ID` or `hang`, and then `if=TEST`, `after=N`, `all`. `None`: off.
-pub(crate) fn parse_trigger(text: &str) -> Result<Option<Wanted>> {
-    let mut words = text.split_ascii_whitespace();
-    let mut wanted = Wanted::default();
-    match words.next().ok_or(EINVAL)? {
-        "off" => return words.next().map_or(Ok(None), |_| Err(EINVAL)),
-        "hang" => {}
-        first => {
-            let id = parse_number(first.strip_prefix("site=").ok_or(EINVAL)?)?;
-            wanted.site = Some(id).filter(|id| (1..=SITE_MAX).contains(id));
-            wanted.site.ok_or(EINVAL)?;
-        }
-    }
-    let mut after = None;
-    for word in words {
-        let is_new = match word.split_once('=') {
-            Some(("if", value)) if wanted.site.is_some() => {
-                wanted.test.replace(parse_test(value)?).is_none()
-            }
-            Some(("after", value)) if wanted.site.is_some() => {
-                after.replace(parse_number(value)?).is_none()
-            }
-            None if word == "all" => !mem::replace(&mut wanted.all, true),
-            _ => false,
-        };
-        is_new.then_some(()).ok_or(EINVAL)?;
-    }
-    wanted.after = after.unwrap_or(0);
-    Ok(Some(wanted))
-}
-
-/// `AT:TYPE:COMPARE:VALUE`, for instance `4:u4:eq:77`: of the arguments, the four bytes from byte 4
-/// on are an unsigned 77.
-pub(crate) fn parse_test(text: &str) -> Result<Test> {
-    let mut parts = text.split(':');
-    let mut part = || parts.next().ok_or(EINVAL);
-    let (at, ty, compare, value) = (part()?, part()?, part()?, part()?);
-    if part().is_ok() {
-        return Err(EINVAL);
-    }
-    let signed = ty.starts_with('i');
-    let size = match ty.strip_prefix(['i', 'u']) {
-        Some("1") => 1,
-        Some("2") => 2,
-        Some("4") => 4,
-        Some("8") => 8,
-        _ => return Err(EINVAL),
-    };
-    let value = match signed {
-        true if !value.starts_with('+') => value.parse::<i64>().map(|n| n as u64),
-        _ if is_decimal(value) => value.parse::<u64>(),
-        _ => return Err(EINVAL),
-    };
-    Ok(Test {
-        at: parse_number(at)?.try_into().map_err(|_| EINVAL)?,
-        size,
-        signed,
-        compare: one_of(compare, &Compare::ALL)?,
-        value: value.map_err(|_| EINVAL)?,
-    })
 }
 
 fn query(text: &str) -> Result<Query<'_>> {

@@ -4,7 +4,6 @@
 
 pub(crate) mod ccall;
 mod clear;
-pub(crate) mod hang;
 pub(crate) mod pack;
 pub(crate) mod slow;
 pub(crate) mod tables;

@@ -49,7 +49,10 @@ use crate::{
     },
     registry::{
         inert,
-        state::State, //
+        state::{
+            State,
+            OBSERVER, //
+        }, //
     },
     tasks,
     write::tables, //
@@ -83,7 +86,7 @@ pub(crate) unsafe extern "C" fn blog_reserve(
             state,
             memory: state.live_memory()?,
             bytes,
-            frozen: root::frozen() || state.trigger.is_frozen(),
+            frozen: root::frozen() || state.is_frozen(),
             here: tasks::here(),
         })
     });
@@ -147,7 +150,7 @@ pub(crate) unsafe extern "C" fn blog_stored(
     payload: *const u8,
     size: usize,
 ) {
-    // SAFETY: `raw` is valid; of its slot, each value is right that the trigger wants.
+    // SAFETY: `raw` is valid; of its slot, each value is right that `show_slot` stores.
     let switch = unsafe { (*raw).switch() };
     // SAFETY: As in `blog_reserve`.
     let Some(state) = (unsafe { switch.state.load(Acquire).cast::<State>().as_ref() }) else {
@@ -155,8 +158,9 @@ pub(crate) unsafe extern "C" fn blog_stored(
     };
     // SAFETY: By this function's requirement.
     let payload = unsafe { slice::from_raw_parts(payload, size) };
-    if state.trigger.stored(site_shl10, payload) {
-        state.trigger.show(&switch.slot, state.slot());
+    let observer = OBSERVER.as_ref();
+    if observer.is_some_and(|observer| (observer.stored)(state, site_shl10, payload)) {
+        state.show_slot(&switch.slot);
     }
 }
 
@@ -164,7 +168,7 @@ struct Call<'a> {
     state: &'a State,
     memory: &'a Memory,
     bytes: u32,
-    /// The machine has crashed, or a trigger wants it: old records stay, and new ones go where
+    /// The machine has crashed, or somebody wants it: old records stay, and new ones go where
     /// there is room.
     frozen: bool,
     /// The kind of context, and the CPU, which may have become another one meanwhile.

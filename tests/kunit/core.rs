@@ -58,11 +58,6 @@ mod tables {
     use kernel::prelude::*;
     include!("core_tables.rs");
 }
-mod trigger {
-    use super::rig;
-    use kernel::prelude::*;
-    include!("core_trigger.rs");
-}
 mod worker {
     use super::rig;
     use kernel::prelude::*;

@@ -411,7 +411,7 @@ PROBES: dict[str, list[tuple[Callable[[], object], object]]] = {
         ),
         (
             lambda: words_of(
-                "blog/registry/words.rs", "fn parse_trigger", "\n}", r'"([a-z]+)=?"'),
+                "blog/parts/trigger/parse.rs", "fn parse_trigger", "\n}", r'"([a-z]+)=?"'),
             {"off", "hang", "site", "if", "after", "all"},
         ),
         (

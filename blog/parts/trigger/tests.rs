@@ -2,33 +2,37 @@
 
 // KUnit suite: triggers, which freeze a component by one of its records.
 
+use kernel::prelude::*;
+
 #[kunit_tests(blog_trigger)]
 mod suite {
-    use super::rig::{
-        config,
-        copy,
-        u64_at,
-        until,
-        Rig,
-        Thread, //
+    use super::super::{
+        of,
+        parse::{
+            parse_test,
+            parse_trigger, //
+        },
+        set,
+        show,
+        Compare,
+        Test,
+        Trigger,
+        Wanted, //
     };
     use crate::{
-        files::mark,
+        floor::parts,
         read::{
             sections::Form,
             walk::Walk, //
         },
-        registry::{
-            state::State,
-            trigger::{
-                Compare,
-                Test,
-                Wanted, //
-            },
-            words::{
-                parse_test,
-                parse_trigger, //
-            }, //
+        registry::state::State,
+        tests::rig::{
+            config,
+            copy,
+            u64_at,
+            until,
+            Rig,
+            Thread, //
         },
         write::tables, //
     };
@@ -42,6 +46,7 @@ mod suite {
             Config,
             RawComponent, //
         },
+        fmt,
         prelude::*,
         str::CString,
         sync::Arc, //
@@ -63,6 +68,17 @@ mod suite {
         file.windows(3).position(|w| *w == record)
     }
 
+    /// Writes a marker.
+    fn mark(state: &State, line: &str) -> Result {
+        let mut files = parts().flat_map(|part| part.files);
+        let marker = files.find(|file| file.name == c"marker");
+        marker.and_then(|file| file.write).ok_or(ENOENT)?(state, line)
+    }
+
+    fn has_frozen(state: &State) -> bool {
+        of(state).is_some_and(Trigger::has_frozen)
+    }
+
     fn mark_digit(state: &State, digit: u8) -> Result {
         let text = [digit, b'!'];
         mark(state, core::str::from_utf8(&text).map_err(|_| EINVAL)?)
@@ -82,7 +98,13 @@ mod suite {
     }
 
     fn says(state: &State) -> Result<CString> {
-        Ok(CString::try_from_fmt(fmt!("{}", state.trigger))?)
+        struct Shown<'a>(&'a State);
+        impl fmt::Display for Shown<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                show(self.0, f)
+            }
+        }
+        Ok(CString::try_from_fmt(fmt!("{}", Shown(state)))?)
     }
 
     /// Logs what nobody has to know, `n` times.
@@ -99,15 +121,15 @@ mod suite {
             after: 2,
             ..Wanted::default()
         };
-        state.set_trigger(Some(wanted));
+        set(&state, Some(wanted))?;
         assert!(says(&state)?.to_bytes().starts_with(b"armed site="));
         mark_digit(&state, b'1')?;
         assert!(says(&state)?.to_bytes().starts_with(b"fired site="));
-        assert!(!state.trigger.has_frozen());
+        assert!(!has_frozen(&state));
         mark_digit(&state, b'2')?;
-        assert!(!state.trigger.has_frozen());
+        assert!(!has_frozen(&state));
         mark_digit(&state, b'3')?;
-        assert!(state.trigger.has_frozen());
+        assert!(has_frozen(&state));
         // More than the ring could hold.
         chatter(&state, 2000)?;
         chatter(&other, 2000)?;
@@ -119,8 +141,8 @@ mod suite {
         mark_digit(&other, b'4')?;
         chatter(&other, 2000)?;
         assert!(find(&file(&other)?, b'4').is_none());
-        state.set_trigger(None);
-        assert!(says(&state)?.to_bytes() == b"off");
+        set(&state, None)?;
+        assert!(says(&state)?.to_bytes() == b"off\n");
         chatter(&state, 2000)?;
         assert!(find(&file(&state)?, b'1').is_none());
         Ok(())
@@ -168,10 +190,10 @@ mod suite {
                 after: round % 3,
                 ..Wanted::default()
             };
-            state.set_trigger(Some(wanted));
+            set(&state, Some(wanted))?;
             // Every second one is replaced at some instant, frozen or not.
             if round % 2 == 0 {
-                until(|| state.trigger.has_frozen())?;
+                until(|| has_frozen(&state))?;
             }
         }
         drop(threads);
@@ -188,16 +210,20 @@ mod suite {
             ..Wanted::default()
         };
         // A task that hangs: this one, says the detector.
-        state.set_trigger(Some(wanted));
-        tables::each_state(|state| state.trigger.hang(42));
-        assert!(state.trigger.has_frozen() && !other.trigger.has_frozen());
-        assert!(says(&state)?.to_bytes().ends_with(b" pid=42"));
+        set(&state, Some(wanted))?;
+        tables::each_state(|state| {
+            if let Some(trigger) = of(state) {
+                trigger.hang(state, 42);
+            }
+        });
+        assert!(has_frozen(&state) && !has_frozen(&other));
+        assert!(says(&state)?.to_bytes().ends_with(b" pid=42\n"));
         chatter(&other, 2000)?;
         assert!(find(&file(&other)?, b'5').is_some());
         // It goes with its component.
         drop(state);
         drop(rig);
-        until(|| !other.trigger.is_frozen())?;
+        until(|| !other.is_frozen())?;
         chatter(&other, 2000)?;
         assert!(find(&file(&other)?, b'5').is_none());
         Ok(())
@@ -219,13 +245,13 @@ mod suite {
             test: Some(test),
             ..Wanted::default()
         };
-        state.set_trigger(Some(wanted));
+        set(&state, Some(wanted))?;
         for digit in *b"0456" {
             mark_digit(&state, digit)?;
         }
-        assert!(!state.trigger.has_frozen());
+        assert!(!has_frozen(&state));
         mark_digit(&state, b'7')?;
-        assert!(state.trigger.has_frozen());
+        assert!(has_frozen(&state));
         Ok(())
     }
 

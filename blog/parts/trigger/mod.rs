@@ -4,15 +4,18 @@
 //! history up to there stays until somebody has read it.
 //!
 //! A component has one trigger. While it waits for a record, `Switch::slot` is one that no ring
-//! has ([`WATCHED`]): each call of the component takes the slow path, in which `blog_stored()`
-//! looks at the record before it is published. The fast path has no test for that. So an armed
-//! trigger costs the calls of its component some time, and those of others nothing.
+//! has (`WATCHED` of the kernel crate): each call of the component takes the slow path, in which
+//! `blog_stored()` looks at the record before it is published. The fast path has no test for that.
+//! So an armed trigger costs the calls of its component some time, and those of others nothing.
 //!
 //! Frozen rings keep what they have, as in a crash: no page is overwritten, and none goes to
 //! another ring. What is logged goes where there is room, and then is lost as `frozen`.
 //!
-//! `files/` sets and shows triggers, in the words of `words.rs`. Log calls and the hung-task
-//! detector fire them, in any context, by atomics alone: nothing here wakes anybody.
+//! Users set triggers by the file `trigger`, in the words of `parse.rs`. Log calls and the
+//! hung-task detector fire them, in any context, by atomics alone: nothing here wakes anybody.
+//!
+//! A component's trigger is found by its slot. It stays for the next component of that slot; so it
+//! also has the id of the component that it is of.
 
 use core::sync::atomic::{
     AtomicI32,
@@ -22,21 +25,158 @@ use core::sync::atomic::{
 };
 use kernel::{
     blog::{
-        component::WATCHED,
+        ring::MAX_COMPONENTS,
         wire::record::LEN_BITS, //
     },
     fmt,
-    prelude::*, //
+    prelude::*,
+    sync::{
+        global_lock,
+        SetOnce, //
+    }, //
 };
+
+mod hang;
+mod parse;
+
+/// KUnit can only be called from here if it is built in, or this is a module, too. The cases log by
+/// markers.
+#[cfg(all(
+    CONFIG_BLOG_MARKER,
+    any(
+        CONFIG_BLOG_KUNIT_TEST = "y",
+        all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
+    )
+))]
+mod tests;
 
 use crate::{
     clock,
+    floor::{
+        Event,
+        FileOf,
+        Part, //
+    },
+    registry::state::{
+        Observer,
+        State,
+        ALL_FROZEN,
+        OBSERVER, //
+    },
     tasks, //
 };
 
-/// How many triggers have frozen their component; those that have frozen all count [`ALL`].
-static FROZEN: AtomicU32 = AtomicU32::new(0);
-const ALL: u32 = 1 << 16;
+pub(crate) static PART: Part = Part {
+    start,
+    event,
+    files: &[FileOf {
+        name: c"trigger",
+        show: Some(show),
+        write: Some(|state, text| {
+            let wanted = parse::parse_trigger(text)?;
+            if wanted.is_some_and(|wanted| wanted.site.is_none()) && !hang::watches() {
+                return Err(ENOENT);
+            }
+            set(state, wanted)
+        }),
+        ready: Some(|state| of(state).is_some_and(Trigger::has_frozen)),
+    }],
+    ..Part::NONE
+};
+
+global_lock! {
+    // SAFETY: `start` is called before anything else here.
+    /// Held while triggers are made.
+    unsafe(uninit) static MAKING: Mutex<()> = ();
+}
+
+global_lock! {
+    // SAFETY: As above.
+    /// Held while a trigger is set, or ends with its component. Nobody waits under it.
+    unsafe(uninit) static SETTING: Mutex<()> = ();
+}
+
+/// Triggers that are made together.
+const GROUP: usize = 32;
+
+/// Triggers by the slots of their components. A group is made when one of it is set first, and
+/// stays.
+static TRIGGERS: [SetOnce<KBox<[Trigger; GROUP]>>; MAX_COMPONENTS.div_ceil(GROUP)] =
+    [const { SetOnce::new() }; MAX_COMPONENTS.div_ceil(GROUP)];
+
+/// The trigger of a slot, if it was made. Any context.
+fn at(slot: u16) -> Option<&'static Trigger> {
+    let group = TRIGGERS.get(usize::from(slot) / GROUP)?.as_ref()?;
+    group.get(usize::from(slot) % GROUP)
+}
+
+/// The trigger of a component, if it was ever set. Any context.
+fn of(state: &State) -> Option<&'static Trigger> {
+    at(state.slot()).filter(|trigger| trigger.id.load(Relaxed) == state.id())
+}
+
+/// Makes the triggers of a slot's group.
+fn make(slot: u16) -> Result {
+    let group = TRIGGERS.get(usize::from(slot) / GROUP).ok_or(EINVAL)?;
+    let _guard = MAKING.lock();
+    if group.as_ref().is_none() {
+        group.populate(KBox::new([const { Trigger::new() }; GROUP], GFP_KERNEL)?);
+    }
+    Ok(())
+}
+
+/// Arms a component's trigger, or ends what it has done. `ENODEV`: the component is gone.
+fn set(state: &State, wanted: Option<Wanted>) -> Result {
+    if wanted.is_some() {
+        make(state.slot())?;
+    }
+    let Some(trigger) = at(state.slot()) else {
+        return Ok(());
+    };
+    state.watch(|| {
+        let _guard = SETTING.lock();
+        // One that goes from here on ends it: see `event`.
+        if state.is_going() {
+            return Err(ENODEV);
+        }
+        trigger.id.store(state.id(), Relaxed);
+        trigger.set(state, wanted);
+        Ok(())
+    })
+}
+
+fn show(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match of(state) {
+        Some(trigger) => f.write_fmt(fmt!("{trigger}\n")),
+        None => f.write_str("off\n"),
+    }
+}
+
+fn start() {
+    // SAFETY: Called once, first.
+    unsafe {
+        MAKING.init();
+        SETTING.init();
+    }
+    OBSERVER.populate(Observer {
+        watches: |state| of(state).is_some_and(Trigger::waits_for_record),
+        stored: |state, site_shl10, payload| {
+            of(state).is_some_and(|trigger| trigger.stored(state, site_shl10, payload))
+        },
+    });
+    hang::start();
+}
+
+fn event(event: Event<'_>) {
+    if let Event::Gone(state) = event {
+        // It is going: nobody sets it any more once this has the lock.
+        let _guard = SETTING.lock();
+        if let Some(trigger) = of(state) {
+            trigger.set(state, None);
+            trigger.id.store(0, Relaxed);
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -57,7 +197,7 @@ impl Phase {
 
 /// How the value of an argument compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compare {
+enum Compare {
     Eq,
     Ne,
     Lt,
@@ -65,7 +205,7 @@ pub(crate) enum Compare {
 }
 
 impl Compare {
-    pub(crate) const ALL: [(&'static str, Self); 4] = [
+    const ALL: [(&'static str, Self); 4] = [
         ("eq", Self::Eq),
         ("ne", Self::Ne),
         ("lt", Self::Lt),
@@ -75,18 +215,18 @@ impl Compare {
 
 /// A condition on an integer in a record: which bytes of the arguments, and what they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Test {
-    pub(crate) at: u16,
+struct Test {
+    at: u16,
     /// 1, 2, 4 or 8 bytes.
-    pub(crate) size: u8,
-    pub(crate) signed: bool,
-    pub(crate) compare: Compare,
+    size: u8,
+    signed: bool,
+    compare: Compare,
     /// As many bits of the value as `size` says, extended by its sign if it has one.
-    pub(crate) value: u64,
+    value: u64,
 }
 
 impl Test {
-    pub(crate) fn holds(&self, payload: &[u8]) -> bool {
+    fn holds(&self, payload: &[u8]) -> bool {
         let from = usize::from(self.at);
         let Some(bytes) = payload.get(from..from + usize::from(self.size)) else {
             return false;
@@ -124,14 +264,14 @@ impl fmt::Display for Test {
 
 /// What a trigger is to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
+struct Wanted {
     /// The site whose record fires it; `None`: a task that hangs does.
-    pub(crate) site: Option<u32>,
-    pub(crate) test: Option<Test>,
+    site: Option<u32>,
+    test: Option<Test>,
     /// Records of the component that are logged after that one.
-    pub(crate) after: u32,
+    after: u32,
     /// Whether it freezes all components.
-    pub(crate) all: bool,
+    all: bool,
 }
 
 /// The trigger of a component.
@@ -139,7 +279,9 @@ pub(crate) struct Wanted {
 /// What it waits for is changed under the component's lock, in a life of its own. A log call that
 /// looks at it meanwhile may take half of an old one for a new one, and fire too early. It harms
 /// nobody, as each field is an atomic.
-pub(crate) struct Trigger {
+struct Trigger {
+    /// Of the component; 0: none.
+    id: AtomicU64,
     /// In the upper half, how often it was set, and in the two lowest bits of that the [`Phase`];
     /// in the lower half, the records that are still to come. So what was begun in one life changes
     /// nothing in the next one.
@@ -169,8 +311,9 @@ fn left(life: u64) -> u32 {
 }
 
 impl Trigger {
-    pub(super) const fn new() -> Self {
+    const fn new() -> Self {
         Self {
+            id: AtomicU64::new(0),
             life: AtomicU64::new(0),
             site: AtomicU32::new(0),
             how: AtomicU64::new(0),
@@ -207,19 +350,24 @@ impl Trigger {
         })
     }
 
-    fn counts(&self) -> u32 {
-        match self.how.load(Relaxed) >> 56 {
-            0 => 1,
-            _ => ALL,
+    fn freezes_all(&self) -> bool {
+        self.how.load(Relaxed) >> 56 != 0
+    }
+
+    /// What counts those that freeze the same.
+    fn counter<'a>(&self, state: &'a State) -> &'a AtomicU32 {
+        match self.freezes_all() {
+            true => &ALL_FROZEN,
+            false => &state.frozen,
         }
     }
 
-    /// Sets what it is to do. The caller holds the component's control.
-    pub(super) fn set(&self, wanted: Option<Wanted>) {
+    /// Sets what it is to do, under [`SETTING`].
+    fn set(&self, state: &State, wanted: Option<Wanted>) {
         let next = |life| Some(next_life(life));
         let old = self.life.fetch_update(AcqRel, Acquire, next).unwrap_or(0);
         if Phase::of(old) == Phase::Frozen {
-            FROZEN.fetch_sub(self.counts(), Relaxed);
+            self.counter(state).fetch_sub(1, Relaxed);
         }
         let Some(wanted) = wanted else { return };
         let mut how = [0; 8];
@@ -237,39 +385,13 @@ impl Trigger {
             .store(next_life(old) + STEP + u64::from(wanted.after), Release);
     }
 
-    /// What the switch of a component with this slot says.
-    fn slot(&self, own: u16) -> u32 {
-        let waits = matches!(self.phase(), Phase::Armed | Phase::Fired);
-        match waits && self.site.load(Relaxed) != 0 {
-            true => WATCHED,
-            false => own.into(),
-        }
-    }
-
-    /// Has the switch of a component with this slot say what it is to say from now on. Any context.
-    pub(crate) fn show(&self, switch: &AtomicU32, own: u16) {
-        loop {
-            let slot = self.slot(own);
-            // ORDERING: AcqRel: a later store comes with all that the stores before knew.
-            switch.swap(slot, AcqRel);
-            // It may have been set, or have frozen, in between.
-            if self.slot(own) == slot {
-                return;
-            }
-        }
-    }
-
-    /// Whether its component is frozen. Any context.
-    #[inline]
-    pub(crate) fn is_frozen(&self) -> bool {
-        match FROZEN.load(Relaxed) {
-            0 => false,
-            n => n >= ALL || self.phase() == Phase::Frozen,
-        }
+    /// Whether records of its component are to be looked at. Any context.
+    fn waits_for_record(&self) -> bool {
+        matches!(self.phase(), Phase::Armed | Phase::Fired) && self.site.load(Relaxed) != 0
     }
 
     /// Whether readers that wait for it are to look.
-    pub(crate) fn has_frozen(&self) -> bool {
+    fn has_frozen(&self) -> bool {
         self.phase() == Phase::Frozen
     }
 
@@ -285,18 +407,18 @@ impl Trigger {
     }
 
     /// Goes on from [`Phase::Fired`].
-    fn freeze(&self, life: u64) {
+    fn freeze(&self, state: &State, life: u64) {
         // Once: should it be set meanwhile, that is what is to be taken back.
-        let counts = self.counts();
+        let counter = self.counter(state);
         // First, so that who ends it finds that it counts.
-        FROZEN.fetch_add(counts, Relaxed);
+        counter.fetch_add(1, Relaxed);
         if self.advance(life, life.wrapping_add(STEP)).is_err() {
-            FROZEN.fetch_sub(counts, Relaxed);
+            counter.fetch_sub(1, Relaxed);
         }
     }
 
     /// A record is in its place, but not yet published. True: the last one before it is frozen.
-    pub(crate) fn stored(&self, site_shl10: u32, payload: &[u8]) -> bool {
+    fn stored(&self, state: &State, site_shl10: u32, payload: &[u8]) -> bool {
         let mut life = self.life();
         if Phase::of(life) == Phase::Armed {
             // SAFETY: The current task is valid.
@@ -307,7 +429,7 @@ impl Trigger {
                 return false;
             };
             if left(fired) == 0 {
-                self.freeze(fired);
+                self.freeze(state, fired);
             }
             return left(fired) == 0;
         }
@@ -319,25 +441,19 @@ impl Trigger {
         }
         let is_last = Phase::of(life) == Phase::Fired;
         if is_last {
-            self.freeze(life);
+            self.freeze(state, life);
         }
         is_last
     }
 
     /// A task hangs. Any context.
-    pub(crate) fn hang(&self, pid: i32) {
+    fn hang(&self, state: &State, pid: i32) {
         let life = self.life();
         if self.site.load(Relaxed) == 0 {
             if let Some(fired) = self.fire(life, pid) {
-                self.freeze(fired);
+                self.freeze(state, fired);
             }
         }
-    }
-}
-
-impl Drop for Trigger {
-    fn drop(&mut self) {
-        self.set(None);
     }
 }
 
@@ -361,7 +477,7 @@ impl fmt::Display for Trigger {
         if phase != Phase::Frozen && self.site.load(Relaxed) != 0 {
             write!(f, " after={}", left(life))?;
         }
-        if self.counts() == ALL {
+        if self.freezes_all() {
             f.write_str(" all")?;
         }
         if matches!(phase, Phase::Fired | Phase::Frozen) {
