@@ -53,6 +53,8 @@ mod write;
 
 /// Each is one folder and one symbol of Kconfig.
 mod parts {
+    #[cfg(CONFIG_BLOG_BLAME)]
+    pub(crate) mod blame;
     #[cfg(CONFIG_BLOG_HITS)]
     pub(crate) mod hits;
     #[cfg(CONFIG_BLOG_MARKER)]
@@ -93,6 +95,8 @@ module! {
 
 /// The parts that were built.
 static PARTS: &[&Part] = &[
+    #[cfg(CONFIG_BLOG_BLAME)]
+    &parts::blame::PART,
     #[cfg(CONFIG_BLOG_HITS)]
     &parts::hits::PART,
     #[cfg(CONFIG_BLOG_MARKER)]

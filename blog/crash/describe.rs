@@ -28,6 +28,7 @@ use kernel::{
         },
         wire::{
             dump::{
+                LockLayout,
                 SideTable,
                 COMPONENTS,
                 STATE_ON, //
@@ -72,6 +73,14 @@ macro_rules! set {
     };
 }
 
+/// Nobody can tell where locks have their holders, unless a part can.
+const NOWHERE: LockLayout = LockLayout {
+    mutex: u32::MAX,
+    semaphore: u32::MAX,
+    rwsem: u32::MAX,
+    reserved: 0,
+};
+
 /// Fills in what doesn't change. After the clock, and before anything can log.
 pub(crate) fn init() {
     set!(
@@ -83,7 +92,7 @@ pub(crate) fn init() {
         tls = Tls::LAYOUT,
         task = tasks::layout(),
         tables = tables::root(),
-        locks = tasks::locks(),
+        locks = NOWHERE,
         components = DESCRIBED.get() as u64,
         components_len = COMPONENTS as u32,
         init_task = (&raw const bindings::init_task) as u64,

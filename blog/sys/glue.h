@@ -179,8 +179,6 @@ void blog_stay(void);
 u64 blog_local_clock(void);
 struct task_struct *blog_current(void);
 void blog_task_facts(const struct task_struct *task, struct blog_task_facts *facts);
-u32 blog_lock_owner(u32 kind);
-struct task_struct *blog_waits(const struct task_struct *task, u64 *lock, u32 *kind, u32 *flags);
 unsigned long blog_tls_lock(u32 group);
 void blog_tls_unlock(u32 group, unsigned long flags);
 void blog_tls_sync(void);

@@ -7,14 +7,13 @@ use kernel::{
     blog::wire::{
         dump::{
             state_letter,
-            LockLayout,
             TaskLayout, //
         },
         file,
         record::Context, //
     },
     prelude::*,
-    sync::rcu, //
+    sync::SetOnce, //
 };
 
 unsafe extern "C" {
@@ -22,13 +21,6 @@ unsafe extern "C" {
     safe fn blog_current() -> *mut c_void;
     fn blog_task_facts(task: *const c_void, facts: &mut Facts);
     safe static blog_task_layout: TaskLayout;
-    safe fn blog_lock_owner(kind: u32) -> u32;
-    fn blog_waits(
-        task: *const c_void,
-        lock: *mut u64,
-        kind: *mut u32,
-        flags: *mut u32,
-    ) -> *mut c_void;
     safe fn blog_tls_lock(group: u32) -> c_ulong;
     fn blog_tls_unlock(group: u32, flags: c_ulong);
 
@@ -140,22 +132,18 @@ pub(crate) fn layout() -> TaskLayout {
     }
 }
 
-/// Where locks have their holders, for crash tools.
-pub(crate) fn locks() -> LockLayout {
-    // As the lowest bits of a blocker say
-    LockLayout {
-        mutex: blog_lock_owner(0),
-        semaphore: blog_lock_owner(1),
-        rwsem: blog_lock_owner(2),
-        reserved: 0,
-    }
-}
-
 /// What a task waits for, and who holds that; what that one waits for, and so on.
 pub(crate) type Chain = [Option<(file::Wait, Option<file::Task>)>; file::WAIT_LINKS];
 
-/// The chain of a task, up to whom it has had before. `look` looks at each holder, which is valid
-/// as long as RCU's lock is held.
+/// How a part finds the chain of a task: see [`chain`].
+pub(crate) type FindChain =
+    unsafe fn(*const bindings::task_struct, &mut dyn FnMut(*mut bindings::task_struct)) -> Chain;
+
+/// That part's function, if there is one. Set before there are components.
+pub(crate) static FIND_CHAIN: SetOnce<FindChain> = SetOnce::new();
+
+/// The chain of a task, up to whom it has had before; empty if nobody can tell. `look` looks at
+/// each holder, which is valid as long as RCU's lock is held.
 ///
 /// # Safety
 ///
@@ -164,47 +152,9 @@ pub(crate) unsafe fn chain(
     task: *const bindings::task_struct,
     mut look: impl FnMut(*mut bindings::task_struct),
 ) -> Chain {
-    let mut chain = Chain::default();
-    let _rcu = rcu::read_lock();
-    let mut next = task;
-    for n in 0..chain.len() {
-        let (mut lock, mut kind, mut flags) = (0, 0, 0);
-        // SAFETY: `next` is valid: the caller says so of the first one, and the others are what
-        // this has returned, while RCU is held. The other arguments are valid for writes.
-        let holder = unsafe { blog_waits(next.cast(), &mut lock, &mut kind, &mut flags) };
-        let holder = holder.cast::<bindings::task_struct>();
-        if kind == 0 {
-            break;
-        }
-        // SAFETY: As above.
-        let holder = (!holder.is_null()).then(|| (holder, unsafe { facts(holder) }.task()));
-        let pid = holder.map_or(0, |(_, task)| task.pid);
-        let wait = file::Wait {
-            lock,
-            // SAFETY: As above.
-            pid: unsafe { facts(next) }.pid,
-            holder: pid,
-            kind,
-            flags,
-        };
-        let known = chain.iter().flatten().any(|(wait, _)| wait.pid == pid);
-        if let Some(link) = chain.get_mut(n) {
-            *link = Some((wait, holder.map(|(_, task)| held(task))));
-        }
-        match holder {
-            Some((task, _)) if !known => {
-                look(task);
-                next = task;
-            }
-            _ => break,
-        }
-    }
-    chain
-}
-
-fn held(task: file::Task) -> file::Task {
-    file::Task {
-        flags: task.flags | file::TASK_HOLDER,
-        ..task
+    match FIND_CHAIN.as_ref() {
+        // SAFETY: By this function's requirement.
+        Some(find) => unsafe { find(task, &mut look) },
+        None => Chain::default(),
     }
 }

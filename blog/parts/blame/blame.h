@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the Rust side of chains of waits calls. */
+
+#ifndef BLOG_BLAME_H
+#define BLOG_BLAME_H
+
+#include <linux/types.h>
+
+struct task_struct;
+
+u32 blog_lock_owner(u32 kind);
+struct task_struct *blog_waits(const struct task_struct *task, u64 *lock, u32 *kind, u32 *flags);
+
+#endif
