@@ -29,7 +29,10 @@
 //! other code runs in process context, may sleep, and never makes a log call wait.
 
 // A floor has functions that only parts use, which may be left out.
-#![cfg_attr(not(CONFIG_BLOG_PROBE), allow(dead_code))]
+#![cfg_attr(
+    not(all(CONFIG_BLOG_CCALL, CONFIG_BLOG_PROBE)),
+    allow(dead_code)
+)]
 
 use core::sync::atomic::{
     AtomicBool,
@@ -55,6 +58,8 @@ mod write;
 mod parts {
     #[cfg(CONFIG_BLOG_BLAME)]
     pub(crate) mod blame;
+    #[cfg(CONFIG_BLOG_CCALL)]
+    pub(crate) mod ccall;
     #[cfg(CONFIG_BLOG_HITS)]
     pub(crate) mod hits;
     #[cfg(CONFIG_BLOG_MARKER)]
@@ -77,11 +82,11 @@ use crate::{
         sections, //
     },
     sys::{
+        glue,
         modules,
         work, //
     },
     write::{
-        ccall,
         tables, //
     }, //
 };
@@ -143,7 +148,7 @@ fn start() -> Result {
     life::init();
     files::prepare();
     clock::init();
-    ccall::blog_draw_key();
+    glue::draw_key();
     sections::init();
     tables::fill();
     previous::init();

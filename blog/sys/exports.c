@@ -8,19 +8,13 @@
 
 #include "glue.h"
 
-/* The body is in registry/mod.rs, write/slow.rs or write/ccall.rs. */
+/* The body is in life.rs or write/slow.rs. */
 #define EXPORT_RUST_SYMBOL_GPL(sym) EXPORT_SYMBOL_GPL(sym)
 
 EXPORT_RUST_SYMBOL_GPL(blog_component_register);
 EXPORT_RUST_SYMBOL_GPL(blog_component_unregister);
 EXPORT_RUST_SYMBOL_GPL(blog_reserve);
 EXPORT_RUST_SYMBOL_GPL(blog_stored);
-EXPORT_RUST_SYMBOL_GPL(blog_write1);
-EXPORT_RUST_SYMBOL_GPL(blog_write2);
-EXPORT_RUST_SYMBOL_GPL(blog_write3);
-EXPORT_RUST_SYMBOL_GPL(blog_write4);
-EXPORT_RUST_SYMBOL_GPL(blog_write6);
-EXPORT_RUST_SYMBOL_GPL(blog_write8);
 
 /*
  * Written once, before anything can log. Each component refers to it: so a module

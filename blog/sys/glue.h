@@ -62,20 +62,6 @@ void blog_clock_note(void);
 void blog_clock_push(void);
 void blog_clock_sleeps(bool awoken);
 
-void blog_write_packed(const struct blog_component *comp, u32 site_shl10, const u64 *words,
-		       const u64 *args, size_t count);
-
-/* What blog_text() names; rust/kernel/blog/wire/pack.rs */
-#define BLOG_TEXT_DENTRY 0
-#define BLOG_TEXT_FILE	 4
-#define BLOG_TEXT_BDEV	 8
-#define BLOG_TEXT_GFP	 11
-#define BLOG_TEXT_SYMBOL 12
-#define BLOG_TEXT_CALL	 14
-
-/* Arguments of a call; likewise CALL_ARGS. */
-#define BLOG_CALL_ARGS 31
-
 /* In Rust, with the hooks: where crash tools start, and its freeze. */
 void blog_root_freeze(u64 counter, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
 		      const struct task_struct *tsk, s32 pid, s32 tgid, const char *comm);
@@ -163,15 +149,12 @@ void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in,
 void blog_dir_remove(const struct blog_dir *dir);
 int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *page);
 const char *blog_file_name(const struct file *file);
-long blog_copy_string(const char *s, char *dst, size_t max);
-long blog_string_length(const char *s, size_t max);
 /* On kernels without patches: what hookless.c calls. */
 void blog_note_tasks(void);
 bool blog_copy_nofault(void *dst, const void *src, size_t size);
 void blog_draw_key(void);
 bool blog_hash(const void *bytes, size_t len, u64 *hash);
 u64 blog_hash_lock(unsigned long lock);
-long blog_text(u32 kind, const void *object, char *dst, size_t size);
 u32 blog_where(void);
 void blog_clock_add(void);
 void blog_start_suspend(void);

@@ -18,8 +18,12 @@ unsafe extern "C" {
     // lib/crc/
     fn crc32_le(crc: u32, p: *const c_void, len: usize) -> u32;
 
-    // write/ccall.c
+    // hash.c
     fn blog_copy_nofault(dst: *mut u8, src: u64, size: usize) -> bool;
+
+    /// Chooses the key for private arguments. Before anything can log.
+    #[link_name = "blog_draw_key"]
+    pub(crate) safe fn draw_key();
 
     /// Jiffies in a second.
     #[link_name = "blog_hz"]

@@ -2,9 +2,7 @@
 
 //! The rest of a log call: its slow path, and the tables of tasks.
 
-pub(crate) mod ccall;
 mod clear;
-pub(crate) mod pack;
 pub(crate) mod slow;
 pub(crate) mod tables;
 pub(crate) mod worker;

@@ -99,7 +99,7 @@ struct blog_component {
 		__VA_ARGS__							\
 	}
 
-#if IS_REACHABLE(CONFIG_BLOG)
+#if IS_REACHABLE(CONFIG_BLOG) && IS_ENABLED(CONFIG_BLOG_CCALL)
 
 /*
  * Symbols around what an object file has in a table, and the number of the BLog that it was built
@@ -158,7 +158,7 @@ struct blog_component {
 
 /*
  * Write a record by the words for its arguments, of which there are as many, or less:
- * blog/write/ccall.c, ccall.rs
+ * blog/parts/ccall/
  */
 void blog_write1(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a);
 void blog_write2(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a,
@@ -343,7 +343,7 @@ do {										\
 		__stringify(__blog_first(__VA_ARGS__)), arguments, __VA_ARGS__); \
 } while (0)
 
-#else /* !IS_REACHABLE(CONFIG_BLOG) */
+#else /* No calls */
 
 /* All is type checked, and nothing is left of it. */
 #define BLOG_COMPONENT(_name, ...)						\
@@ -361,7 +361,7 @@ do {										\
 	no_printk(__VA_ARGS__);							\
 } while (0)
 
-#endif /* !IS_REACHABLE(CONFIG_BLOG) */
+#endif /* No calls */
 
 #define DECLARE_BLOG_COMPONENT(_name)	extern struct blog_component _name
 

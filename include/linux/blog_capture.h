@@ -18,7 +18,7 @@
 
 #define __blog_list(...)		__VA_ARGS__
 
-#if defined(BLOG_CAPTURE) && IS_REACHABLE(CONFIG_BLOG)
+#if defined(BLOG_CAPTURE) && IS_REACHABLE(CONFIG_BLOG) && IS_ENABLED(CONFIG_BLOG_CCALL)
 
 #include <linux/blog_call.h>
 #include <linux/ratelimit_types.h>

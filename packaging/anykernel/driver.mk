@@ -25,7 +25,7 @@ BLOG_FMT_SIDETABLE ?= $(firstword $(wildcard $(blog)/blog-fmt-sidetable) blog-fm
 
 # The headers are in front of the kernel's own, some of which those of capture.sh replace. Recursive,
 # so that BLOG_CAPTURE may come later in the Makefile.
-blog-flags = $(if $(blog-symvers),-DCONFIG_BLOG_MODULE=1 $(if $(filter y,$(BLOG_CAPTURE)),$(blog-capture)))	\
+blog-flags = $(if $(blog-symvers),-DCONFIG_BLOG_MODULE=1 -DCONFIG_BLOG_CCALL=1 $(if $(filter y,$(BLOG_CAPTURE)),$(blog-capture)))	\
 	-I$(blog)/include -idirafter $(blog)/compat
 blog-capture = $(if $(wildcard $(dir $(blog-symvers))capture/linux/dynamic_debug.h),-DBLOG_CAPTURE		\
 	-DDYNAMIC_DEBUG_MODULE -I$(dir $(blog-symvers))capture,$(warning BLog captures nothing on this kernel: see its build))

@@ -5,8 +5,10 @@
 
 use kernel::prelude::*;
 
+#[cfg(CONFIG_BLOG_CCALL)]
 mod api_c;
 mod api_calls;
+#[cfg(CONFIG_BLOG_CCALL)]
 mod api_capture;
 mod api_contexts;
 mod api_early;

@@ -74,17 +74,17 @@ use crate::{
         FileOf,
         Part, //
     },
+    parts::ccall::{
+        self,
+        pack, //
+    },
     registry::{
         self,
         state::State,
         words, //
     },
     sys::glue,
-    tasks,
-    write::{
-        ccall,
-        pack, //
-    }, //
+    tasks, //
 };
 
 pub(crate) static PART: Part = Part {

@@ -411,7 +411,7 @@ fn define(header: &str, name: &str) -> u64 {
 #[test]
 fn c_has_the_same_numbers() {
     let call = include_str!("../../../include/linux/blog_call.h");
-    let glue = include_str!("../../../blog/sys/glue.h");
+    let ccall = include_str!("../../../blog/parts/ccall/ccall.h");
     for (name, value) in [
         ("BLOG_ERR", Level::Err as u64),
         ("BLOG_WARN", Level::Warn as u64),
@@ -435,7 +435,7 @@ fn c_has_the_same_numbers() {
         ("BLOG_TEXT_CALL", pack::SYMBOL_CALL),
         ("BLOG_CALL_ARGS", pack::CALL_ARGS as u8),
     ] {
-        assert_eq!(define(glue, name), value.into(), "{name}");
+        assert_eq!(define(ccall, name), value.into(), "{name}");
     }
     // By number in a table of ccall.c.
     let between = [pack::FLAGS_PAGE, pack::FLAGS_VMA, pack::SYMBOL_NAME];

@@ -17,7 +17,7 @@ pub mod blog {
 }
 
 #[allow(dead_code)] // A probe's loads are the kernel's.
-#[path = "../../../blog/write/pack.rs"]
+#[path = "../../../blog/parts/ccall/pack.rs"]
 #[allow(clippy::all)]
 mod pack;
 

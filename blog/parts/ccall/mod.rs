@@ -2,7 +2,7 @@
 
 //! Records of drivers in C: the Rust side of `ccall.c`.
 //!
-//! Like `slow.rs`, it runs wherever drivers log.
+//! Like `write/slow.rs`, it runs wherever drivers log.
 
 use core::{
     cell::Cell,
@@ -17,16 +17,13 @@ use kernel::blog::{
     RawComponent, //
 };
 
-use super::pack::{
+pub(crate) mod pack;
+
+use self::pack::{
     pack,
     pack_simple,
     SLACK, //
 };
-
-unsafe extern "C" {
-    /// Chooses the key for private arguments. Before anything can log.
-    pub(crate) safe fn blog_draw_key();
-}
 
 /// Writers for calls with as many arguments.
 macro_rules! writers {

@@ -28,10 +28,8 @@
 #include <linux/minmax.h>
 #include <linux/preempt.h>
 #include <linux/processor.h>
-#include <linux/random.h>
 #include <linux/range.h>
 #include <linux/rtc.h>
-#include <linux/siphash.h>
 #include <linux/sprintf.h>
 #include <linux/stdarg.h>
 #include <linux/stddef.h>
@@ -41,7 +39,8 @@
 #include <linux/unaligned.h>
 #include <linux/wordpart.h>
 
-#include "../sys/glue.h"
+#include "../../sys/glue.h"
+#include "ccall.h"
 
 /* As in rust/kernel/blog/call/component.rs */
 static_assert(offsetof(struct blog_component, threshold) == 0);
@@ -92,6 +91,16 @@ notrace void blog_write(const struct blog_component *component, u32 site_shl10, 
 	blog_write_packed(component, site_shl10, words, args, count);
 }
 EXPORT_SYMBOL_GPL(blog_write);
+
+/* The others, which are in mod.rs */
+#define EXPORT_RUST_SYMBOL_GPL(sym) EXPORT_SYMBOL_GPL(sym)
+
+EXPORT_RUST_SYMBOL_GPL(blog_write1);
+EXPORT_RUST_SYMBOL_GPL(blog_write2);
+EXPORT_RUST_SYMBOL_GPL(blog_write3);
+EXPORT_RUST_SYMBOL_GPL(blog_write4);
+EXPORT_RUST_SYMBOL_GPL(blog_write6);
+EXPORT_RUST_SYMBOL_GPL(blog_write8);
 
 /*
  * Whether copy_from_kernel_nofault() reads what starts at an address, up to a page of it. Modules
@@ -185,64 +194,6 @@ notrace __no_kmsan_checks long blog_copy_string(const char *s, char *dst, size_t
 notrace __no_kmsan_checks long blog_string_length(const char *s, size_t max)
 {
 	return string_words(s, NULL, false, max);
-}
-
-notrace bool blog_copy_nofault(void *dst, const void *src, size_t size)
-{
-	return !copy_from_kernel_nofault(dst, src, size);
-}
-
-/* Of this boot. */
-static siphash_aligned_key_t blog_key __read_mostly;
-
-/*
- * Draws it before anything can log. As random numbers can be guessed then, early in a boot, it is
- * drawn once more when they can't be. From main.rs, and about once a second from sys/work.c.
- */
-void blog_draw_key(void)
-{
-	static bool is_drawn, is_good;
-	bool is_ready = rng_is_initialized();
-
-	if (is_good || (is_drawn && !is_ready))
-		return;
-	get_random_bytes(&blog_key, sizeof(blog_key));
-	is_drawn = true;
-	is_good = is_ready;
-}
-
-/* The hash of memory that may be unreadable: then false. */
-notrace bool blog_hash(const void *bytes, size_t len, u64 *hash)
-{
-	struct {
-		u64 before;
-		u8 bytes[56];
-	} piece = {};
-	size_t n;
-
-	do {
-		n = min(len, sizeof(piece.bytes));
-		if (n && !blog_copy_nofault(piece.bytes, bytes, n))
-			return false;
-		piece.before = siphash(&piece, sizeof(piece.before) + n, &blog_key);
-		bytes += n;
-		len -= n;
-	} while (len);
-	*hash = piece.before;
-	return true;
-}
-EXPORT_SYMBOL_GPL(blog_hash);
-
-/*
- * The hash of a lock's address. No private argument has it, whatever its bytes are: those are
- * hashed after a 0. Else a user who can have a number logged as private could test a guess of the
- * address.
- */
-u64 blog_hash_lock(unsigned long lock)
-{
-	const u64 words[] = { 1, lock };
-
-	return siphash(words, sizeof(words), &blog_key);
 }
 
 /* A text that is put together; what goes beyond its size is only counted. */
