@@ -13,7 +13,10 @@ use kernel::{
 };
 
 use crate::{
-    read::sections::Sections,
+    read::{
+        sections::Sections,
+        selection::Choice, //
+    },
     registry::state::State, //
 };
 
@@ -31,6 +34,8 @@ pub(crate) struct Part {
     pub(crate) count: fn(&State),
     /// More files in the folder of each component.
     pub(crate) files: &'static [FileOf<State>],
+    /// What is chosen by a text that was written to an open file `snapshot` or `stream`.
+    pub(crate) choose: Option<fn(&str) -> Result<KBox<dyn Choice>>>,
     /// Writes the next of the sections that it has for a snapshot at this point; false: there is no
     /// more. The number is 0 at first, and then as the part has left it.
     pub(crate) sections: fn(&mut Sections, &Point<'_>, &mut u64) -> Result<bool>,
@@ -45,6 +50,7 @@ impl Part {
         sites: |_| Ok(()),
         count: |_| (),
         files: &[],
+        choose: None,
         sections: |_, _, _| Ok(false),
     };
 }

@@ -30,7 +30,7 @@
 
 // A floor has functions that only parts use, which may be left out.
 #![cfg_attr(
-    not(all(CONFIG_BLOG_CCALL, CONFIG_BLOG_PROBE)),
+    not(all(CONFIG_BLOG_CCALL, CONFIG_BLOG_PROBE, CONFIG_BLOG_SELECT)),
     allow(dead_code)
 )]
 
@@ -66,6 +66,8 @@ mod parts {
     pub(crate) mod marker;
     #[cfg(CONFIG_BLOG_PROBE)]
     pub(crate) mod probe;
+    #[cfg(CONFIG_BLOG_SELECT)]
+    pub(crate) mod select;
     #[cfg(CONFIG_BLOG_SETTINGS)]
     pub(crate) mod settings;
     #[cfg(CONFIG_BLOG_TRIGGER)]
@@ -108,6 +110,8 @@ static PARTS: &[&Part] = &[
     &parts::marker::PART,
     #[cfg(CONFIG_BLOG_PROBE)]
     &parts::probe::PART,
+    #[cfg(CONFIG_BLOG_SELECT)]
+    &parts::select::PART,
     #[cfg(CONFIG_BLOG_SETTINGS)]
     &parts::settings::PART,
     #[cfg(CONFIG_BLOG_TRIGGER)]

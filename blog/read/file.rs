@@ -21,9 +21,9 @@ use kernel::{
 };
 
 use crate::{
+    floor::parts,
     read::{
         sections::Form,
-        selection::Chosen,
         walk::Walk, //
     },
     registry,
@@ -89,9 +89,10 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
         }
     }
 
-    /// Chooses what this open file gives, before it is read; see [`Chosen::parse`].
+    /// Chooses what this open file gives, before it is read, where there is a part for that.
     fn write(&self, text: &str) -> Result {
-        self.walk.lock().choose(Chosen::parse(text)?)
+        let choose = parts().find_map(|part| part.choose).ok_or(EINVAL)?;
+        self.walk.lock().choose(choose(text)?)
     }
 
     /// Looks at the rings, unless that was done just now and somebody waits.

@@ -29,7 +29,7 @@ use kernel::{
 use crate::{
     clock,
     read::selection::{
-        Chosen,
+        Choice,
         Selection, //
     },
     registry,
@@ -135,8 +135,6 @@ pub(crate) struct Sections {
     waits: KVec<format::Wait>,
     /// What the reader gets.
     pub(crate) selection: Selection,
-    /// Whether it was chosen.
-    chosen: bool,
 }
 
 impl Sections {
@@ -158,7 +156,6 @@ impl Sections {
             told: 0,
             waits: KVec::new(),
             selection: Selection::new(addresses),
-            chosen: false,
         };
         new.push(header.as_bytes())?;
         new.whole = new.len;
@@ -166,17 +163,17 @@ impl Sections {
     }
 
     /// Chooses what the file will have; once, and before it has anything but its header.
-    pub(super) fn choose(&mut self, chosen: Chosen) -> Result {
-        if self.sections != 0 || self.chosen {
+    pub(super) fn choose(&mut self, chosen: KBox<dyn Choice>) -> Result {
+        if self.sections != 0 || self.is_chosen() {
             return Err(EBUSY);
         }
-        (self.selection.chosen, self.chosen) = (chosen, true);
+        self.selection.chosen = Some(chosen);
         Ok(())
     }
 
     /// Whether anything was chosen.
     pub(super) fn is_chosen(&self) -> bool {
-        self.chosen
+        self.selection.chosen.is_some()
     }
 
     /// What of the section has not been read.
@@ -320,14 +317,14 @@ impl Sections {
             return Ok(true);
         }
         while self.len <= HEADER + (TASKS - 1 - format::WAIT_LINKS) * size_of::<format::Task>() {
-            let chosen = &self.selection.chosen;
+            let selection = &self.selection;
             let mut chain = Chain::default();
             let mut writers = iter::from_fn(|| {
                 // SAFETY: The task is valid in this call.
                 let look = |task| chain = unsafe { tasks::chain(task, |_| ()) };
                 tables::next(from, &slots, look)
             });
-            let Some(writer) = writers.find(|w| chosen.has_task(w.task.pid, w.task.tgid)) else {
+            let Some(writer) = writers.find(|w| selection.has_task(w.task.pid, w.task.tgid)) else {
                 break;
             };
             self.push(writer.task.as_bytes())?;

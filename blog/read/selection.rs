@@ -9,10 +9,7 @@
 
 use crate::{
     read::piece::Records,
-    registry::{
-        images::Facts,
-        words, //
-    }, //
+    registry::images::Facts, //
 };
 use kernel::{
     blog::{
@@ -23,7 +20,6 @@ use kernel::{
                 PAGE_HEADER_SIZE, //
             },
             record::{
-                Context,
                 ControlRecord,
                 Level,
                 HEADER_SIZE, //
@@ -33,74 +29,32 @@ use kernel::{
     prelude::*, //
 };
 
-/// What was chosen, by the words that were written to the file. Of each kind that is given, one
-/// must fit.
-#[derive(Default)]
-pub(crate) struct Chosen {
-    /// As they were written; see [`words::fits`].
-    components: KVec<KVec<u8>>,
-    /// Ids of threads or processes.
-    tasks: KVec<i32>,
-    /// This level, and more important ones.
-    level: Option<Level>,
-    sites: KVec<(u32, u32)>,
-}
-
-impl Chosen {
-    /// `KEY=VALUE,VALUE… KEY=VALUE…`, with the keys `component`, `task`, `level` and `site`.
-    pub(crate) fn parse(text: &str) -> Result<Self> {
-        let mut new = Self::default();
-        for word in text.split_ascii_whitespace() {
-            let (key, values) = word.split_once('=').ok_or(EINVAL)?;
-            for value in values.split(',') {
-                match key {
-                    "component" => {
-                        let mut name = KVec::new();
-                        name.extend_from_slice(words::names(value)?.as_bytes(), GFP_KERNEL)?;
-                        new.components.push(name, GFP_KERNEL)?;
-                    }
-                    "task" => {
-                        let id = i32::try_from(words::parse_number(value)?).map_err(|_| EINVAL)?;
-                        new.tasks.push(id, GFP_KERNEL)?;
-                    }
-                    "level" if new.level.is_none() => {
-                        new.level = Some(words::parse_level(value)?.ok_or(EINVAL)?);
-                    }
-                    "site" => new.sites.push(words::ids(value)?, GFP_KERNEL)?,
-                    _ => return Err(EINVAL),
-                }
-            }
-        }
-        match text.trim_ascii().is_empty() {
-            true => Err(EINVAL),
-            false => Ok(new),
-        }
+/// What was chosen for an open file; by itself, everything.
+pub(crate) trait Choice: Send + Sync {
+    fn has_all_components(&self) -> bool {
+        true
     }
 
-    pub(super) fn has_all_components(&self) -> bool {
-        self.components.is_empty()
+    fn has_component(&self, _name: &CStr) -> bool {
+        true
     }
 
-    pub(super) fn has_component(&self, name: &CStr) -> bool {
-        let name = name.to_bytes();
-        self.has_all_components() || self.components.iter().any(|names| words::fits(names, name))
+    fn has_task(&self, _pid: i32, _tgid: i32) -> bool {
+        true
     }
 
-    pub(super) fn has_task(&self, pid: i32, tgid: i32) -> bool {
-        self.tasks.is_empty() || self.tasks.contains(&pid) || self.tasks.contains(&tgid)
+    /// Whether it has the ring of this owner.
+    fn has_owner(&self, _owner: &Owner) -> bool {
+        true
     }
 
-    /// Whether a ring is of a task that was chosen. Nobody knows for whom an interrupt came.
-    pub(super) fn has_owner(&self, owner: &Owner) -> bool {
-        let is_task = owner.context == Context::Task;
-        self.tasks.is_empty() || is_task && self.has_task(owner.pid, owner.tgid)
+    /// Whether it leaves sites out.
+    fn is_by_site(&self) -> bool {
+        false
     }
 
-    fn has_site(&self, id: u32, level: Option<Level>) -> bool {
-        let within = |(first, last): &(u32, u32)| (*first..=*last).contains(&id);
-        self.level
-            .is_none_or(|most| level.is_some_and(|level| level <= most))
-            && (self.sites.is_empty() || self.sites.iter().any(within))
+    fn has_site(&self, _id: u32, _level: Option<Level>) -> bool {
+        true
     }
 }
 
@@ -116,7 +70,8 @@ pub(crate) enum Gets {
 /// What one reader gets of each site.
 pub(crate) struct Selection {
     addresses: bool,
-    pub(crate) chosen: Chosen,
+    /// `None`: everything.
+    pub(crate) chosen: Option<KBox<dyn Choice>>,
     /// By site, from 1 on. What comes later than those that are known is not given out, where
     /// anything isn't.
     sites: KVVec<Gets>,
@@ -127,13 +82,45 @@ impl Selection {
     pub(crate) fn new(addresses: bool) -> Self {
         Self {
             addresses,
-            chosen: Chosen::default(),
+            chosen: None,
             sites: KVVec::new(),
         }
     }
 
+    pub(super) fn has_all_components(&self) -> bool {
+        self.chosen
+            .as_ref()
+            .is_none_or(|chosen| chosen.has_all_components())
+    }
+
+    pub(super) fn has_component(&self, name: &CStr) -> bool {
+        self.chosen
+            .as_ref()
+            .is_none_or(|chosen| chosen.has_component(name))
+    }
+
+    pub(crate) fn has_task(&self, pid: i32, tgid: i32) -> bool {
+        self.chosen
+            .as_ref()
+            .is_none_or(|chosen| chosen.has_task(pid, tgid))
+    }
+
+    pub(super) fn has_owner(&self, owner: &Owner) -> bool {
+        self.chosen
+            .as_ref()
+            .is_none_or(|chosen| chosen.has_owner(owner))
+    }
+
     fn is_by_site(&self) -> bool {
-        self.chosen.level.is_some() || !self.chosen.sites.is_empty()
+        self.chosen
+            .as_ref()
+            .is_some_and(|chosen| chosen.is_by_site())
+    }
+
+    fn has_site(&self, id: u32, level: Option<Level>) -> bool {
+        self.chosen
+            .as_ref()
+            .is_none_or(|chosen| chosen.has_site(id, level))
     }
 
     /// Whether it leaves pages as they are.
@@ -147,7 +134,7 @@ impl Selection {
             return Ok(());
         }
         for (id, site) in (first..).zip(facts) {
-            let gets = match (self.chosen.has_site(id, site.level), site.has_address) {
+            let gets = match (self.has_site(id, site.level), site.has_address) {
                 (false, _) => Gets::Nothing,
                 (true, true) if !self.addresses => Gets::Header,
                 (true, _) => Gets::All,

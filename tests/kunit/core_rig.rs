@@ -37,6 +37,7 @@ use kernel::{
                 VERSION, //
             },
             page::{
+                PageInfo,
                 PAGE_HEADER_SIZE,
                 PAGE_MAGIC, //
             },
@@ -714,4 +715,35 @@ impl ReadRing {
     pub(crate) fn counts_from(&self, first: u64) -> bool {
         (first..).zip(&self.numbers).all(|(want, n)| want == *n)
     }
+}
+
+/// The time of the first record of [`page_of`].
+pub(crate) const BASE: u64 = 5 << 36;
+
+/// A page with `n` records of the sites 1 to 4 in turn, each with that many times `unit` bytes
+/// of payload, and room after it.
+pub(crate) fn page_of(n: u64, unit: u32) -> Result<(KVVec<u8>, usize)> {
+    let mut body = KVVec::new();
+    for n in 0..n {
+        let site = n as u32 % 4 + 1;
+        let header = Header::new(BASE | n, site, unit * site).0.to_ne_bytes();
+        body.extend_from_slice(&header, GFP_KERNEL)?;
+        body.extend_from_slice(&[0xde; 20][..(unit * site) as usize], GFP_KERNEL)?;
+    }
+    let len = PAGE_HEADER_SIZE + body.len();
+    let info = PageInfo {
+        magic: PAGE_MAGIC,
+        size: PAGE_SIZE as u32,
+        ring: 5,
+        next: u32::MAX,
+        seq: 9,
+        base: BASE,
+        first: 1000,
+        commit: n << 32 | len as u64,
+    };
+    let mut page = KVVec::new();
+    page.extend_from_slice(&info.bytes(), GFP_KERNEL)?;
+    page.extend_from_slice(&body, GFP_KERNEL)?;
+    page.resize(2 * PAGE_SIZE, 0, GFP_KERNEL)?;
+    Ok((page, len))
 }

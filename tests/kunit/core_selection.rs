@@ -1,81 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: readers that may not see addresses, and readers with a choice of their own.
+// KUnit suite: readers that may not see addresses.
 
 #[kunit_tests(blog_selection)]
 mod suite {
     use super::rig::*;
     use crate::{
-        read::{
-            sections::Form,
-            selection::{
-                Chosen,
-                Selection, //
-            },
-            walk::Walk, //
-        },
+        read::selection::Selection,
         registry::images::Facts, //
     };
     use kernel::{
-        blog::{
-            wire::{
-                page::{
-                    PageInfo,
-                    PAGE_HEADER_SIZE,
-                    PAGE_MAGIC, //
-                },
-                record::{
-                    ControlRecord,
-                    Header,
-                    Level,
-                    HEADER_SIZE,
-                    PAYLOAD_MAX, //
-                }, //
-            },
-            Config, //
+        blog::wire::{
+            page::PAGE_HEADER_SIZE,
+            record::{
+                Header,
+                Level,
+                PAYLOAD_MAX, //
+            }, //
         },
-        page::PAGE_SIZE,
-        prelude::*,
-        str::CString, //
+        prelude::*, //
     };
 
-    const BASE: u64 = 5 << 36;
-    const SMALL: Config = Config::new().size_kb(64).ring_kb(16);
-
-    /// A page with `n` records of the sites 1 to 4 in turn, each with that many times `unit` bytes
-    /// of payload, and room after it.
-    fn page(n: u64, unit: u32) -> Result<(KVVec<u8>, usize)> {
-        let mut body = KVVec::new();
-        for n in 0..n {
-            let site = n as u32 % 4 + 1;
-            let header = Header::new(BASE | n, site, unit * site).0.to_ne_bytes();
-            body.extend_from_slice(&header, GFP_KERNEL)?;
-            body.extend_from_slice(&[0xde; 20][..(unit * site) as usize], GFP_KERNEL)?;
-        }
-        let len = PAGE_HEADER_SIZE + body.len();
-        let info = PageInfo {
-            magic: PAGE_MAGIC,
-            size: PAGE_SIZE as u32,
-            ring: 5,
-            next: u32::MAX,
-            seq: 9,
-            base: BASE,
-            first: 1000,
-            commit: n << 32 | len as u64,
-        };
-        let mut page = KVVec::new();
-        page.extend_from_slice(&info.bytes(), GFP_KERNEL)?;
-        page.extend_from_slice(&body, GFP_KERNEL)?;
-        page.resize(2 * PAGE_SIZE, 0, GFP_KERNEL)?;
-        Ok((page, len))
-    }
-
     /// The levels of sites 1 to 4 are err to debug; those of `secret` have addresses.
-    fn selection(addresses: bool, words: &str, secret: &[u32]) -> Result<Selection> {
-        let mut selection = Selection::new(addresses);
-        if !words.is_empty() {
-            selection.chosen = Chosen::parse(words)?;
-        }
+    fn selection(secret: &[u32]) -> Result<Selection> {
+        let mut selection = Selection::new(false);
         for id in 1..=4 {
             let facts = Facts {
                 level: Level::from_u8(id as u8),
@@ -89,8 +37,8 @@ mod suite {
     #[test]
     fn what_is_withheld_leaves_a_record_without_payload() -> Result {
         for secret in [&[][..], &[1], &[2, 4], &[1, 2, 3, 4]] {
-            let (mut copy, len) = page(40, 5)?;
-            let len = selection(false, "", secret)?.take_out(&mut copy, len);
+            let (mut copy, len) = page_of(40, 5)?;
+            let len = selection(secret)?.take_out(&mut copy, len);
             // The header says how long the page is now, and as many records as before.
             assert_eq!(u64_at(&copy, 40)?, 40 << 32 | len as u64);
             let mut at = PAGE_HEADER_SIZE;
@@ -104,153 +52,11 @@ mod suite {
             assert_eq!(at, len);
         }
         // Damage ends it: nothing after is given out.
-        let (mut damaged, len) = page(40, 5)?;
+        let (mut damaged, len) = page_of(40, 5)?;
         damaged[PAGE_HEADER_SIZE..PAGE_HEADER_SIZE + 8]
             .copy_from_slice(&Header::new(0, 1, PAYLOAD_MAX as u32).0.to_ne_bytes());
         let none = Selection::new(false).take_out(&mut damaged, len);
         assert_eq!(none, PAGE_HEADER_SIZE);
-        Ok(())
-    }
-
-    #[test]
-    fn of_records_that_were_not_chosen_their_number_is_left() -> Result {
-        // Without payloads, a full page gets longer than a page.
-        let most = ((PAGE_SIZE - PAGE_HEADER_SIZE) / HEADER_SIZE) as u64;
-        for (n, unit) in [(40, 5), (most, 0), (1, 3), (4, 0)] {
-            for (words, chosen) in [
-                ("site=1-4", &[1, 2, 3, 4][..]),
-                ("site=1,3", &[1, 3]),
-                ("level=warn", &[1, 2]),
-                ("level=debug site=4", &[4]),
-                ("level=err site=2-9", &[]),
-            ] {
-                let (mut copy, len) = page(n, unit)?;
-                let len = selection(true, words, &[])?.take_out(&mut copy, len);
-                assert_eq!(u64_at(&copy, 40)?, n << 32 | len as u64);
-                let (mut at, mut number) = (PAGE_HEADER_SIZE, 0);
-                while at < len {
-                    let header = Header(u64_at(&copy, at)?);
-                    match header.site() {
-                        0 => {
-                            let said = copy.get(at + HEADER_SIZE..).ok_or(EINVAL)?;
-                            let Some(ControlRecord::Left(count)) =
-                                ControlRecord::from_payload(said)
-                            else {
-                                return Err(EINVAL);
-                            };
-                            for left in number..number + count {
-                                assert!(!chosen.contains(&(left as u32 % 4 + 1)));
-                            }
-                            number += count;
-                            // At the time of the last one.
-                            assert_eq!(header.clock(BASE), BASE | (number - 1));
-                        }
-                        site => {
-                            assert!(chosen.contains(&site));
-                            assert_eq!(header, Header::new(BASE | number, site, unit * site));
-                            number += 1;
-                        }
-                    }
-                    at += header.size();
-                }
-                assert_eq!((at, number), (len, n));
-            }
-        }
-        // What comes from sites that nobody knows yet was not chosen.
-        let (mut copy, len) = page(40, 0)?;
-        let mut selection = Selection::new(true);
-        selection.chosen = Chosen::parse("level=trace")?;
-        let len = selection.take_out(&mut copy, len);
-        assert_eq!(len, PAGE_HEADER_SIZE + ControlRecord::Left(40).size());
-        Ok(())
-    }
-
-    #[test]
-    fn words_that_choose() {
-        for good in [
-            "component=a",
-            "component=a*,b:1 component=c\n",
-            "component=*",
-            "task=1,2 level=5 site=1-262143,7",
-        ] {
-            assert!(Chosen::parse(good).is_ok());
-        }
-        for bad in [
-            "",
-            "\n",
-            "component",
-            "component=",
-            "component=a,",
-            "component=a*b",
-            "task=-1",
-            "task=2147483648",
-            "task=x",
-            "level=off",
-            "level=0",
-            "level=warn level=err",
-            "level=warn,err",
-            "site=0",
-            "site=2-1",
-            "module=x",
-            "Component=x",
-        ] {
-            assert!(Chosen::parse(bad).is_err());
-        }
-    }
-
-    /// What a file gives for which this was chosen.
-    fn read(form: Form, words: &str) -> Result<Read> {
-        let mut walk = Walk::new(form, None, true)?;
-        walk.choose(Chosen::parse(words)?)?;
-        // Nobody widens it.
-        assert_eq!(walk.choose(Chosen::parse("component=*")?), Err(EBUSY));
-        let mut file = KVVec::new();
-        copy(&mut walk, 4096, &mut file)?;
-        let mut read = Read::empty(form == Form::Stream);
-        read.go_on(&file)?;
-        Ok(read)
-    }
-
-    #[test]
-    fn an_open_file_gives_what_was_chosen_for_it() -> Result {
-        let one = Rig::new(c"blog_test_sel_one", SMALL)?;
-        let two = Rig::new(c"blog_test_sel_two", SMALL)?;
-        for n in 0..100 {
-            assert!(one.log(n) && two.log(1000 + n));
-        }
-        for form in [Form::Snapshot, Form::Stream] {
-            let own = read(form, "component=blog_test_sel_one")?;
-            assert_eq!(own.components.len(), 1);
-            assert!(own.only_ring()?.numbers.iter().copied().eq(0..100));
-            let pid = this();
-            assert!(own.tasks.iter().all(|task| task.pid == pid));
-            let both = read(form, "component=blog_test_sel_o*,blog_test_sel_t*")?;
-            assert_eq!((both.components.len(), both.rings.len()), (2, 2));
-
-            let words = CString::try_from_fmt(fmt!("component=blog_test_sel_* task={pid}"))?;
-            let mine = read(form, words.to_str().map_err(|_| EINVAL)?)?;
-            assert_eq!(mine.rings.len(), 2);
-            let words = CString::try_from_fmt(fmt!("component=blog_test_sel_* task={}", i32::MAX))?;
-            let none = read(form, words.to_str().map_err(|_| EINVAL)?)?;
-            assert_eq!(
-                (none.components.len(), none.rings.len(), none.tasks.len()),
-                (2, 0, 0)
-            );
-
-            let none = read(form, "component=blog_test_sel_one site=262143")?;
-            let ring = none.only_ring()?;
-            assert_eq!((ring.numbers.len(), ring.left, ring.lag()), (0, 100, 0));
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn nothing_is_chosen_once_it_is_read() -> Result {
-        let mut walk = Walk::new(Form::Snapshot, None, true)?;
-        let header = walk.peek()?.len();
-        walk.consume(header);
-        walk.peek()?;
-        assert_eq!(walk.choose(Chosen::parse("level=err")?), Err(EBUSY));
         Ok(())
     }
 }

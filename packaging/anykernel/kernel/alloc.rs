@@ -61,7 +61,12 @@ unsafe fn free<T: ?Sized>(memory: NonNull<T>, size: usize) {
 /// # Invariants
 ///
 /// There is a value, in memory of [`alloc`].
-pub struct Box<T: ?Sized, A: Allocator>(NonNull<T>, PhantomData<(A, T)>);
+#[repr(transparent)]
+#[cfg_attr(BLOG_ANYKERNEL, derive(core::marker::CoercePointee))]
+pub struct Box<#[cfg_attr(BLOG_ANYKERNEL, pointee)] T: ?Sized, A: Allocator>(
+    NonNull<T>,
+    PhantomData<A>,
+);
 
 pub type KBox<T> = Box<T, KVmalloc>;
 

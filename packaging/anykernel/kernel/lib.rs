@@ -7,6 +7,7 @@
 //! in the kernel's tree never sees this crate.
 
 #![no_std]
+#![feature(derive_coerce_pointee)]
 #![allow(missing_docs, non_camel_case_types)]
 
 extern crate self as kernel;
