@@ -13,11 +13,13 @@ use kernel::{
 };
 
 use crate::{
+    memory::Memory,
     read::{
         sections::Sections,
         selection::Choice, //
     },
-    registry::state::State, //
+    registry::state::State,
+    sys::tree::Dir, //
 };
 
 /// A part of BLog. All its functions run in process context.
@@ -34,6 +36,8 @@ pub(crate) struct Part {
     pub(crate) count: fn(&State),
     /// More files in the folder of each component.
     pub(crate) files: &'static [FileOf<State>],
+    /// Makes other files than text in the folder of a component.
+    pub(crate) folder: fn(&Dir, &State),
     /// What is chosen by a text that was written to an open file `snapshot` or `stream`.
     pub(crate) choose: Option<fn(&str) -> Result<KBox<dyn Choice>>>,
     /// Writes the next of the sections that it has for a snapshot at this point; false: there is no
@@ -50,6 +54,7 @@ impl Part {
         sites: |_| Ok(()),
         count: |_| (),
         files: &[],
+        folder: |_, _| (),
         choose: None,
         sections: |_, _, _| Ok(false),
     };
@@ -68,6 +73,11 @@ pub(crate) enum Event<'a> {
     Gone(&'a State),
     /// Components or images have come.
     Came,
+    /// A memory may have got more places for pages, or given some up. This comes under the
+    /// component's lock: nobody may wait or allocate.
+    Resized(&'a Memory),
+    /// Nobody finds a memory any more. Its pages are freed when all parts have returned.
+    Ends(&'a Memory),
 }
 
 /// A file of text in the folder of a component.

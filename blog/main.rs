@@ -30,7 +30,12 @@
 
 // A floor has functions that only parts use, which may be left out.
 #![cfg_attr(
-    not(all(CONFIG_BLOG_CCALL, CONFIG_BLOG_PROBE, CONFIG_BLOG_SELECT)),
+    not(all(
+        CONFIG_BLOG_CCALL,
+        CONFIG_BLOG_MAP,
+        CONFIG_BLOG_PROBE,
+        CONFIG_BLOG_SELECT
+    )),
     allow(dead_code)
 )]
 
@@ -62,6 +67,8 @@ mod parts {
     pub(crate) mod ccall;
     #[cfg(CONFIG_BLOG_HITS)]
     pub(crate) mod hits;
+    #[cfg(CONFIG_BLOG_MAP)]
+    pub(crate) mod map;
     #[cfg(CONFIG_BLOG_MARKER)]
     pub(crate) mod marker;
     #[cfg(CONFIG_BLOG_PROBE)]
@@ -106,6 +113,8 @@ static PARTS: &[&Part] = &[
     &parts::blame::PART,
     #[cfg(CONFIG_BLOG_HITS)]
     &parts::hits::PART,
+    #[cfg(CONFIG_BLOG_MAP)]
+    &parts::map::PART,
     #[cfg(CONFIG_BLOG_MARKER)]
     &parts::marker::PART,
     #[cfg(CONFIG_BLOG_PROBE)]

@@ -38,7 +38,6 @@ use crate::{
             self,
             PreviousFile, //
         },
-        Map,
         Reader, //
     },
     registry::{
@@ -51,9 +50,8 @@ use crate::{
         tree::{
             self,
             Dir,
-            FileKind,
             OpenFile,
-            FILE_KINDS, //
+            Shape, //
         },
         waiters, //
     },
@@ -160,7 +158,6 @@ static COMPONENT: [FileOf<State>; 9] = [
 const LOOK_MS: u32 = 100;
 const SNAPSHOT: &CStr = c"snapshot";
 const STREAM: &CStr = c"stream";
-const MAP: &CStr = c"map";
 /// A folder, and a file in it.
 const PREVIOUS: &CStr = c"previous";
 const CLEAR: &CStr = c"clear";
@@ -228,7 +225,7 @@ pub(crate) fn create(state: &State) {
     }
     let dir = root.dir(state.name());
     create_files::<State>(&dir, state.id());
-    dir.file::<Map>(MAP, OWN, state.id());
+    parts().for_each(|part| (part.folder)(&dir, state));
     *files = Some(dir);
 }
 
@@ -244,9 +241,6 @@ pub(crate) fn remove(state: &State) {
 
 /// What text files are of.
 trait Subject: Sync + Sized + 'static {
-    /// [`OpenFile::KIND`] of these files.
-    const KIND: u32;
-
     fn files() -> impl Iterator<Item = &'static FileOf<Self>>;
 
     /// What a file is of that was made with this.
@@ -254,8 +248,6 @@ trait Subject: Sync + Sized + 'static {
 }
 
 impl Subject for () {
-    const KIND: u32 = 0;
-
     fn files() -> impl Iterator<Item = &'static FileOf<()>> {
         GLOBAL.iter()
     }
@@ -266,8 +258,6 @@ impl Subject for () {
 }
 
 impl Subject for State {
-    const KIND: u32 = 1;
-
     fn files() -> impl Iterator<Item = &'static FileOf<State>> {
         Iterator::chain(COMPONENT.iter(), parts().flat_map(|part| part.files))
     }
@@ -304,25 +294,8 @@ impl<T: Subject> fmt::Display for OpenText<T> {
     }
 }
 
-/// All kinds of files, for `sys/tree.c`.
-#[no_mangle]
-#[allow(non_upper_case_globals)]
-static blog_file_kinds: [FileKind; FILE_KINDS] = [
-    at::<OpenText<()>>(0),
-    at::<OpenText<State>>(1),
-    at::<Reader<false>>(2),
-    at::<Reader<true>>(3),
-    at::<PreviousFile>(4),
-    at::<Map>(5),
-];
-
-const fn at<T: OpenFile>(place: u32) -> FileKind {
-    assert!(T::KIND == place);
-    FileKind::of::<T>()
-}
-
 impl<T: Subject> OpenFile for OpenText<T> {
-    const KIND: u32 = <T as Subject>::KIND;
+    const SHAPE: Shape = Shape::Text;
 
     fn open(of: u64, file: &File) -> Result<KBox<Self>> {
         hook::may_open()?;

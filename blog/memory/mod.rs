@@ -16,7 +16,6 @@
 //! | `resize.rs` | changes its budget |
 //! | `store.rs` | the data of the pool |
 //! | `table.rs` | growing tables |
-//! | `map.rs` | the same pages for processes that map them |
 //! | `pool/` | the source of pages and rings for log calls |
 
 use core::{
@@ -58,7 +57,6 @@ use kernel::{
 
 pub(crate) mod block;
 pub(crate) mod budget;
-mod map;
 pub(crate) mod pool;
 pub(crate) mod region;
 mod resize;
@@ -72,7 +70,6 @@ use self::{
         Block,
         Chain, //
     },
-    map::MetaPage,
     pool::{
         Index,
         Pool,
@@ -85,7 +82,6 @@ use self::{
     resize::null,
     store::{
         Arrays,
-        RINGS,
         SLOTS, //
     },
     table::Table, //
@@ -94,10 +90,17 @@ pub(crate) use self::{
     resize::Stock,
     store::{
         LEAVING,
+        RINGS,
         SIZES, //
     }, //
 };
-use crate::clock;
+use crate::{
+    clock,
+    floor::{
+        self,
+        Event, //
+    }, //
+};
 
 /// The fewest pages that a component works with: one for itself, one of rings, and those for
 /// records.
@@ -236,7 +239,7 @@ impl Owned {
                 shared,
                 mended: AtomicU64::new(0),
                 number: NUMBERS.fetch_add(1, Relaxed),
-                map: MetaPage::new(),
+                beside: AtomicPtr::new(ptr::null_mut()),
                 root: Live::zeroed(),
             }
         };
@@ -321,8 +324,7 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // Processes that have mapped it find out that it is gone.
-        let meta = self.map.end();
+        floor::event(Event::Ends(&**self));
         if LEAVING.as_ref().is_some() {
             // What is in the rings is counted.
             let pool = self.pool.pages(0, false);
@@ -332,10 +334,10 @@ impl Drop for Owned {
             }
         }
         let mut pages = Chain::new();
-        // SAFETY: All pages are from `add`, or that of `MetaPage`, and nobody knows the memory any
+        // SAFETY: All pages are from `add`, or that beside it, and nobody knows the memory any
         // more.
         unsafe {
-            pages.push(meta);
+            pages.push(self.beside.swap(ptr::null_mut(), Relaxed));
             for (_, slot) in self.pool.slots() {
                 pages.push(slot.empty().cast());
             }
@@ -369,7 +371,8 @@ pub(crate) struct Memory {
     mended: AtomicU64,
     /// A later memory has a greater one.
     number: u32,
-    map: MetaPage,
+    /// A page of [`Block::into_page`] that a part has made for it, and that goes with it; or null.
+    pub(crate) beside: AtomicPtr<u8>,
     /// What crash tools find of it.
     pub(crate) root: Live<dump::MemoryRoot>,
 }
@@ -380,7 +383,7 @@ impl Memory {
         let store = &self.pool.store;
         store.set_max_ring_pages(max_ring_pages(self.pages_held()));
         self.pool.set_reserve(store.data_pages() / RESERVE_PART);
-        self.map.change(store.places());
+        floor::event(Event::Resized(self));
     }
 
     /// Says in [`Self::root`] where all is. The memory has its place.

@@ -41,7 +41,7 @@ pub(crate) const SIZES: Sizes = Sizes {
 };
 
 /// Rings of a page, each with its link.
-pub(super) const RINGS: usize = PAGE_SIZE / (size_of::<Ring>() + size_of::<AtomicU32>());
+pub(crate) const RINGS: usize = PAGE_SIZE / (size_of::<Ring>() + size_of::<AtomicU32>());
 /// Places for pages that are a part of their table.
 pub(super) const SLOTS: usize = 16;
 // A ring is what a task takes besides a chunk: it is to be small.
@@ -78,7 +78,7 @@ impl Arrays {
     }
 
     /// Slots that there are.
-    pub(super) fn places(&self) -> u32 {
+    pub(crate) fn places(&self) -> u32 {
         let parts = (0..self.slots.len()).take_while(|n| self.slots.get(*n).is_some());
         parts.count() as u32 * SLOTS as u32
     }

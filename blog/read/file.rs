@@ -29,7 +29,10 @@ use crate::{
     registry,
     sys::{
         hook,
-        tree::OpenFile,
+        tree::{
+            OpenFile,
+            Shape, //
+        },
         waiters, //
     }, //
 };
@@ -40,8 +43,7 @@ pub(crate) struct Reader<const STREAM: bool> {
 }
 
 impl<const STREAM: bool> OpenFile for Reader<STREAM> {
-    const KIND: u32 = 2 + STREAM as u32;
-    const STREAM: bool = true;
+    const SHAPE: Shape = Shape::Stream;
 
     fn open(of: u64, file: &File) -> Result<KBox<Self>> {
         hook::may_open()?;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Readers: the files `snapshot` and `stream`, of each component and of all; and `map`, of each
-//! component.
+//! Readers: the files `snapshot` and `stream`, of each component and of all.
 //!
 //! A snapshot has the records that are in the rings now; a stream has these, and then new records
 //! as they come. Both are one [`Walk`] through all rings: a snapshot is the first pass of a stream,
@@ -18,7 +17,6 @@
 
 pub(crate) mod component;
 mod file;
-mod map;
 pub(crate) mod piece;
 pub(crate) mod previous;
 pub(crate) mod ring;
@@ -28,6 +26,5 @@ pub(crate) mod walk;
 
 pub(crate) use self::{
     file::Reader,
-    map::Map,
     walk::looks, //
 };

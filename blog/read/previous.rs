@@ -55,7 +55,10 @@ use crate::{
         hook,
         pages,
         params,
-        tree::OpenFile, //
+        tree::{
+            OpenFile,
+            Shape, //
+        }, //
     }, //
 };
 
@@ -290,7 +293,7 @@ pub(crate) fn is_there() -> bool {
 pub(crate) struct PreviousFile(Arc<Previous>);
 
 impl OpenFile for PreviousFile {
-    const KIND: u32 = 4;
+    const SHAPE: Shape = Shape::Copy;
 
     fn open(_of: u64, file: &File) -> Result<KBox<Self>> {
         hook::may_open()?;

@@ -116,12 +116,18 @@ struct blog_task_layout {
 
 extern const struct blog_task_layout blog_task_layout;
 
-/* Kinds of files; FILE_KINDS of sys/tree.rs. */
-#define BLOG_FILE_KINDS 6
+/* What a kind of file is like; Shape of sys/tree.rs. */
+enum blog_shape {
+	BLOG_SHAPE_TEXT,
+	BLOG_SHAPE_STREAM,
+	BLOG_SHAPE_COPY,
+	BLOG_SHAPE_MAP,
+	BLOG_SHAPES
+};
 
 /* What a kind of file does; struct FileKind of sys/tree.rs, and what @open has made. */
 struct blog_file_kind {
-	bool stream;
+	enum blog_shape shape;
 	int (*open)(unsigned long of, const struct file *file, void **opened);
 	void (*release)(void *opened);
 	ssize_t (*read)(const void *opened, const struct file *file, struct iov_iter *to,
@@ -131,9 +137,6 @@ struct blog_file_kind {
 	int (*mmap)(const void *opened, struct vm_area_struct *area, unsigned long first,
 		    unsigned long count);
 };
-
-/* In files/mod.rs. */
-extern const struct blog_file_kind blog_file_kinds[BLOG_FILE_KINDS];
 
 /* A folder; struct Dir of sys/tree.rs. */
 struct blog_dir {
@@ -145,7 +148,7 @@ struct blog_dir {
 struct blog_dir blog_tree_start(void);
 struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in);
 void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data,
-		      u32 kind);
+		      const struct blog_file_kind *kind);
 void blog_dir_remove(const struct blog_dir *dir);
 int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *page);
 const char *blog_file_name(const struct file *file);

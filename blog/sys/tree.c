@@ -5,6 +5,7 @@
  * number of its subject, which BLog looks up whenever the file is opened.
  */
 
+#include <linux/bug.h>
 #include <linux/dcache.h>
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -25,11 +26,17 @@
 /* The most bytes of a write. */
 #define BLOG_WRITE_MAX 4096
 
-static const struct file_operations blog_fops[BLOG_FILE_KINDS];
+/* The most kinds of files of one shape. */
+#define BLOG_KINDS_MAX 2
+
+static const struct file_operations blog_fops[BLOG_SHAPES][BLOG_KINDS_MAX];
+
+/* By shape, kinds of which there is a file: each has its own of blog_fops. */
+static const struct blog_file_kind *blog_kinds[BLOG_SHAPES][BLOG_KINDS_MAX];
 
 static const struct blog_file_kind *blog_kind(const struct file *file)
 {
-	return &blog_file_kinds[file->f_op - blog_fops];
+	return (&blog_kinds[0][0])[file->f_op - &blog_fops[0][0]];
 }
 
 static int blog_file_open(struct inode *inode, struct file *file)
@@ -37,7 +44,7 @@ static int blog_file_open(struct inode *inode, struct file *file)
 	const struct blog_file_kind *kind = blog_kind(file);
 
 	/* It never fails. */
-	if (kind->stream)
+	if (kind->shape == BLOG_SHAPE_STREAM)
 		stream_open(inode, file);
 	return kind->open((unsigned long)inode->i_private, file, &file->private_data);
 }
@@ -108,9 +115,8 @@ const char *blog_file_name(const struct file *file)
 	return file->f_path.dentry->d_name.name;
 }
 
-/* As the kinds of sys/tree.rs are numbered: text, streams, another boot's log, what is mapped. */
-static const struct file_operations blog_fops[BLOG_FILE_KINDS] = {
-	[0 ... 1] = {
+static const struct file_operations blog_fops[BLOG_SHAPES][BLOG_KINDS_MAX] = {
+	[BLOG_SHAPE_TEXT][0 ... BLOG_KINDS_MAX - 1] = {
 		.open = blog_file_open,
 		.release = blog_file_release,
 		.read_iter = blog_file_read,
@@ -118,7 +124,7 @@ static const struct file_operations blog_fops[BLOG_FILE_KINDS] = {
 		.poll = blog_file_poll,
 		.llseek = default_llseek,
 	},
-	[2 ... 3] = {
+	[BLOG_SHAPE_STREAM][0 ... BLOG_KINDS_MAX - 1] = {
 		.open = blog_file_open,
 		.release = blog_file_release,
 		.read_iter = blog_file_read,
@@ -126,7 +132,7 @@ static const struct file_operations blog_fops[BLOG_FILE_KINDS] = {
 		.poll = blog_file_poll,
 		.splice_read = blog_file_splice,
 	},
-	[4] = {
+	[BLOG_SHAPE_COPY][0 ... BLOG_KINDS_MAX - 1] = {
 		.open = blog_file_open,
 		.release = blog_file_release,
 		.read_iter = blog_file_read,
@@ -134,7 +140,7 @@ static const struct file_operations blog_fops[BLOG_FILE_KINDS] = {
 		.llseek = default_llseek,
 	},
 	/* Debugfs opens no file with mmap() under lockdown. */
-	[5] = {
+	[BLOG_SHAPE_MAP][0 ... BLOG_KINDS_MAX - 1] = {
 		.open = blog_file_open,
 		.release = blog_file_release,
 		.mmap = blog_file_mmap,
@@ -171,15 +177,31 @@ struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in)
 	return dir;
 }
 
+/* What the kernel calls of a kind of file; NULL if there are too many kinds. */
+static const struct file_operations *blog_fops_of(const struct blog_file_kind *kind)
+{
+	u32 shape = kind->shape, i;
+
+	for (i = 0; i < BLOG_KINDS_MAX; i++) {
+		if (!blog_kinds[shape][i])
+			blog_kinds[shape][i] = kind;
+		if (blog_kinds[shape][i] == kind)
+			return &blog_fops[shape][i];
+	}
+	return NULL;
+}
+
 /*
- * A file in it. Debugfs's own guard around each call isn't needed: what is open
+ * A file in it; one at a time. @kind stays. Debugfs's own guard around each call isn't needed: what is open
  * keeps what it needs.
  */
 void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data,
-		      u32 kind)
+		      const struct blog_file_kind *kind)
 {
-	const struct file_operations *fops = &blog_fops[kind % BLOG_FILE_KINDS];
+	const struct file_operations *fops = blog_fops_of(kind);
 
+	if (WARN_ON_ONCE(!fops))
+		return;
 	if (BLOG_HAS_TRACEFS)
 		blog_tracefs_file(name, mode, in->tracefs, data, fops);
 	debugfs_create_file_unsafe(name, mode, in->debugfs, (void *)data, fops);

@@ -27,15 +27,22 @@ use kernel::{
 
 use super::pages::Mapped;
 
-/// How many kinds of file there are; `BLOG_FILE_KINDS` of `glue.h`.
-pub(crate) const FILE_KINDS: usize = 6;
+/// What the kernel does with files of a kind; `enum blog_shape` of `glue.h`.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub(crate) enum Shape {
+    /// Read from any position; polled.
+    Text,
+    /// It has no position, and reads don't wait for each other; polled.
+    Stream,
+    /// Read from any position; always ready.
+    Copy,
+    /// Mapped, and nothing else.
+    Map,
+}
 
 pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
-    /// Its place among the kinds: `blog_file_kinds` of `files/`, `blog_fops` of `tree.c`.
-    const KIND: u32;
-
-    /// Whether the file is a stream: it has no position, and reads don't wait for each other.
-    const STREAM: bool = false;
+    const SHAPE: Shape;
 
     /// Opens the file that was made with the number `of`.
     fn open(of: u64, file: &File) -> Result<KBox<Self>>;
@@ -63,8 +70,8 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
 
 /// What C calls of a kind of file; `struct blog_file_kind` of `glue.h`.
 #[repr(C)]
-pub(crate) struct FileKind {
-    stream: bool,
+struct FileKind {
+    shape: Shape,
     open: unsafe extern "C" fn(c_ulong, *const bindings::file, *mut *mut c_void) -> c_int,
     release: unsafe extern "C" fn(*mut c_void),
     read: unsafe extern "C" fn(
@@ -84,9 +91,9 @@ pub(crate) struct FileKind {
 
 impl FileKind {
     /// The kind of a type.
-    pub(crate) const fn of<T: OpenFile>() -> Self {
+    const fn of<T: OpenFile>() -> Self {
         Self {
-            stream: T::STREAM,
+            shape: T::SHAPE,
             open: open::<T>,
             release: release::<T>,
             read: read::<T>,
@@ -189,7 +196,13 @@ unsafe extern "C" fn mmap<T: OpenFile>(
 unsafe extern "C" {
     safe fn blog_tree_start() -> Dir;
     fn blog_dir_create(name: *const c_char, parent: &Dir) -> Dir;
-    fn blog_file_create(name: *const c_char, mode: u16, dir: &Dir, data: c_ulong, kind: u32);
+    fn blog_file_create(
+        name: *const c_char,
+        mode: u16,
+        dir: &Dir,
+        data: c_ulong,
+        kind: &'static FileKind,
+    );
     fn blog_dir_remove(dir: &Dir);
     fn blog_area_insert(area: *mut c_void, n: usize, page: *mut c_void) -> c_int;
     fn blog_file_name(file: *const c_void) -> *const c_char;
@@ -238,10 +251,12 @@ impl Dir {
         unsafe { blog_dir_create(name.as_char_ptr(), self) }
     }
 
-    /// Makes a file in this folder. It goes with that.
+    /// Makes a file in this folder. It goes with that. One at a time; there are at most two kinds of
+    /// a [`Shape`].
     pub(crate) fn file<T: OpenFile>(&self, name: &CStr, mode: u16, of: u64) {
+        let kind = const { &FileKind::of::<T>() };
         // SAFETY: As above.
-        unsafe { blog_file_create(name.as_char_ptr(), mode, self, of as c_ulong, T::KIND) };
+        unsafe { blog_file_create(name.as_char_ptr(), mode, self, of as c_ulong, kind) };
     }
 
     /// Removes this folder, which isn't `blog`, with all that is in it. Files that are open stay
