@@ -36,8 +36,11 @@ pub(crate) struct Part {
     pub(crate) count: fn(&State),
     /// More files in the folder of each component.
     pub(crate) files: &'static [FileOf<State>],
-    /// Makes other files than text in the folder of a component.
-    pub(crate) folder: fn(&Dir, &State),
+    /// Makes other files than text in the folder of a component; or, if there is none, in ours. What
+    /// it makes there must have names that are reserved.
+    pub(crate) folder: fn(&Dir, Option<&State>),
+    /// More lines of the file `stats` of a component.
+    pub(crate) stats: fn(&State, &mut fmt::Formatter<'_>) -> fmt::Result,
     /// What is chosen by a text that was written to an open file `snapshot` or `stream`.
     pub(crate) choose: Option<fn(&str) -> Result<KBox<dyn Choice>>>,
     /// Writes the next of the sections that it has for a snapshot at this point; false: there is no
@@ -55,6 +58,7 @@ impl Part {
         count: |_| (),
         files: &[],
         folder: |_, _| (),
+        stats: |_, _| Ok(()),
         choose: None,
         sections: |_, _, _| Ok(false),
     };

@@ -44,11 +44,7 @@ use crate::{
         self,
         Event, //
     },
-    memory::{
-        budget,
-        Memory, //
-    },
-    read::previous::blog_note_facts,
+    memory::budget,
     registry::{
         self,
         inert,
@@ -110,7 +106,6 @@ fn sweep() {
     while let Some(state) = registry::going() {
         files::remove(&state);
         floor::event(Event::Gone(&state));
-        state.look_at_memory(Memory::disown);
         tables::unpublish(state.slot());
         // SAFETY: There is none any more.
         unsafe { describe::publish(state.slot(), None) };
@@ -206,7 +201,6 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
         }
     }
     floor::event(Event::Came);
-    blog_note_facts();
 }
 
 /// Lets go of what is in memory that goes: of an image's sites, and of components.
@@ -256,7 +250,6 @@ pub(crate) unsafe extern "C" fn blog_component_register(
     match unsafe { attach(name, config, core::ptr::null()) } {
         Ok(state) => {
             floor::event(Event::Came);
-            blog_note_facts();
             state.own()
         }
         // What a component is for must not fail because of its log.

@@ -31,10 +31,17 @@
 // A floor has functions that only parts use, which may be left out.
 #![cfg_attr(
     not(all(
+        CONFIG_BLOG_BLAME,
         CONFIG_BLOG_CCALL,
+        CONFIG_BLOG_HITS,
         CONFIG_BLOG_MAP,
+        CONFIG_BLOG_MARKER,
+        CONFIG_BLOG_PERSIST,
         CONFIG_BLOG_PROBE,
-        CONFIG_BLOG_SELECT
+        CONFIG_BLOG_SELECT,
+        CONFIG_BLOG_SETTINGS,
+        CONFIG_BLOG_TRIGGER,
+        CONFIG_BLOG_WORDS
     )),
     allow(dead_code)
 )]
@@ -71,6 +78,8 @@ mod parts {
     pub(crate) mod map;
     #[cfg(CONFIG_BLOG_MARKER)]
     pub(crate) mod marker;
+    #[cfg(CONFIG_BLOG_PERSIST)]
+    pub(crate) mod persist;
     #[cfg(CONFIG_BLOG_PROBE)]
     pub(crate) mod probe;
     #[cfg(CONFIG_BLOG_SELECT)]
@@ -86,18 +95,13 @@ mod parts {
 use crate::{
     crash::describe,
     floor::Part,
-    read::{
-        previous,
-        sections, //
-    },
+    read::sections,
     sys::{
         glue,
         modules,
         work, //
     },
-    write::{
-        tables, //
-    }, //
+    write::tables, //
 };
 
 module! {
@@ -117,6 +121,8 @@ static PARTS: &[&Part] = &[
     &parts::map::PART,
     #[cfg(CONFIG_BLOG_MARKER)]
     &parts::marker::PART,
+    #[cfg(CONFIG_BLOG_PERSIST)]
+    &parts::persist::PART,
     #[cfg(CONFIG_BLOG_PROBE)]
     &parts::probe::PART,
     #[cfg(CONFIG_BLOG_SELECT)]
@@ -164,7 +170,6 @@ fn start() -> Result {
     glue::draw_key();
     sections::init();
     tables::fill();
-    previous::init();
     describe::init();
     floor::start(PARTS);
     modules::start_modules();

@@ -33,13 +33,7 @@ use crate::{
         parts,
         FileOf, //
     },
-    read::{
-        previous::{
-            self,
-            PreviousFile, //
-        },
-        Reader, //
-    },
+    read::Reader,
     registry::{
         self,
         state::State,
@@ -158,13 +152,8 @@ static COMPONENT: [FileOf<State>; 9] = [
 const LOOK_MS: u32 = 100;
 const SNAPSHOT: &CStr = c"snapshot";
 const STREAM: &CStr = c"stream";
-/// A folder, and a file in it.
-const PREVIOUS: &CStr = c"previous";
-const CLEAR: &CStr = c"clear";
 
 const READ: u16 = 0o440;
-/// For the owner: a process that maps memory sees all that is in it.
-const OWN: u16 = 0o400;
 
 global_lock! {
     // SAFETY: `prepare` is called before anything else here.
@@ -180,7 +169,6 @@ const _: () = {
         files = rest;
     }
     assert!(is_reserved(SNAPSHOT.to_bytes()) && is_reserved(STREAM.to_bytes()));
-    assert!(is_reserved(PREVIOUS.to_bytes()));
 };
 
 /// Makes the files of a directory, of a component or, where that is 0, of none.
@@ -202,12 +190,7 @@ pub(crate) fn prepare() {
 pub(crate) fn init() {
     let root = Dir::root();
     create_files::<()>(&root, 0);
-    if previous::is_there() {
-        // It goes with ours.
-        let dir = root.dir(PREVIOUS);
-        dir.file::<PreviousFile>(SNAPSHOT, OWN, 0);
-        dir.file::<PreviousFile>(CLEAR, 0o200, 0);
-    }
+    parts().for_each(|part| (part.folder)(&root, None));
     // A component whose place is taken from here on finds our directory. The others are found here.
     *TREE.lock() = Some(root);
     registry::components().for_each(|state| create(&state));
@@ -225,7 +208,7 @@ pub(crate) fn create(state: &State) {
     }
     let dir = root.dir(state.name());
     create_files::<State>(&dir, state.id());
-    parts().for_each(|part| (part.folder)(&dir, state));
+    parts().for_each(|part| (part.folder)(&dir, Some(state)));
     *files = Some(dir);
 }
 

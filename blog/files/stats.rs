@@ -122,7 +122,6 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
             ("bytes", of(Memory::bytes)),
             ("bytes_warn", bytes_warn),
             ("missing_kb", inner.missing_kb().into()),
-            ("kept_kb", of(Memory::pages_kept) * u64::from(PAGE_KB)),
             ("rings", of(|memory| memory.pool.store.rings() as usize)),
             ("rings_live", live),
             ("from_chunks", chunks),
@@ -147,5 +146,6 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
     }
     counts
         .iter()
-        .try_for_each(|(key, n)| writeln!(f, "{key} {n}"))
+        .try_for_each(|(key, n)| writeln!(f, "{key} {n}"))?;
+    floor::parts().try_for_each(|part| (part.stats)(state, f))
 }

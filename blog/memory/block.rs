@@ -24,7 +24,7 @@ use kernel::{
 
 use super::{
     budget,
-    region, //
+    source, //
 };
 use crate::sys::pages;
 
@@ -32,12 +32,12 @@ pub(crate) const fn pages_for(bytes: usize) -> u32 {
     bytes.div_ceil(PAGE_SIZE) as u32
 }
 
-/// Pages that BLog has of the kernel, which are counted as long as they are there; or one that
-/// survives a reboot, which isn't, as nobody else could have it.
+/// Pages that BLog has of the kernel, which are counted as long as they are there; or one of
+/// [`source`], which isn't.
 ///
 /// # Invariants
 ///
-/// `at` leads to `pages` pages of `sys/pages.c`, or one of [`region::take`], which this owns.
+/// `at` leads to `pages` pages of `sys/pages.c`, or one of [`source::take`], which this owns.
 pub(crate) struct Block {
     at: NonNull<u8>,
     pages: u32,
@@ -66,9 +66,9 @@ impl Block {
         }
     }
 
-    /// The same, for a page of a component: one that survives a reboot, as long as there are any.
+    /// The same, for a page of a component: one of [`source`], as long as there are any.
     pub(super) fn of_component() -> Result<Self> {
-        let Some(at) = region::take() else {
+        let Some(at) = source::take() else {
             return Self::new(1);
         };
         // INVARIANT: It is there, and nobody else's.
@@ -103,7 +103,7 @@ impl Drop for Block {
     fn drop(&mut self) {
         // SAFETY: By the type invariants; they are nobody's any more.
         unsafe {
-            if region::give(self.at()) {
+            if source::give(self.at()) {
                 return;
             }
             pages::free_pages(self.at());
@@ -209,7 +209,7 @@ impl Chain {
         unsafe { (*Self::link(page)).store(self.first, Relaxed) };
         // INVARIANT: By this function's requirement.
         self.first = page;
-        self.counted += u32::from(!region::has(page));
+        self.counted += u32::from(!source::has(page));
     }
 
     /// Takes a page, whose memory is as it was but for the link.
@@ -217,7 +217,7 @@ impl Chain {
         let page = NonNull::new(self.first)?;
         // SAFETY: By the type invariants.
         self.first = unsafe { (*Self::link(self.first)).load(Relaxed) };
-        self.counted -= u32::from(!region::has(page.as_ptr()));
+        self.counted -= u32::from(!source::has(page.as_ptr()));
         // INVARIANT: It is a page of `into_page`, and the caller's.
         Some(Block { at: page, pages: 1 })
     }

@@ -12,8 +12,8 @@
 //! | `mod.rs` | the memory of a component, as others see it |
 //! | `budget.rs` | its limits |
 //! | `block.rs` | pages of the kernel, and arrays in them |
-//! | `region.rs` | pages that survive a reboot |
 //! | `resize.rs` | changes its budget |
+//! | `source.rs` | pages that aren't the kernel's |
 //! | `store.rs` | the data of the pool |
 //! | `table.rs` | growing tables |
 //! | `pool/` | the source of pages and rings for log calls |
@@ -58,8 +58,8 @@ use kernel::{
 pub(crate) mod block;
 pub(crate) mod budget;
 pub(crate) mod pool;
-pub(crate) mod region;
 mod resize;
+pub(crate) mod source;
 mod store;
 mod table;
 
@@ -130,16 +130,6 @@ const LENT_PART: u32 = 4;
 
 /// How many memories there have been.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
-
-/// Takes pages from memory that survives a reboot from here on: `ENOSPC` if it is too small.
-///
-/// # Safety
-///
-/// As for [`region::start`].
-pub(crate) unsafe fn start_region(memory: NonNull<[u8]>) -> Result {
-    // SAFETY: By this function's requirement.
-    unsafe { region::start(memory, SIZES, RINGS as u32) }
-}
 
 /// How many of so many pages can be rings, each of which needs a chunk.
 fn max_ring_pages(pages: u32) -> u32 {
@@ -310,7 +300,7 @@ impl Owned {
             // SAFETY: The slot is free, and the page of this size and initialised, and in no other
             // slot and no ring.
             unsafe { slot.fill(page.into_page().cast(), SIZES) };
-            region::own(slot.memory(), self.pool.store.slot, self.number);
+            source::own(slot.memory(), self.pool.store.slot, self.number);
             let Some(ids) = self.pool.store.make_rings(number) else {
                 self.pool.give_page(number);
                 continue;
@@ -513,7 +503,7 @@ impl Memory {
         let page = pool.take_page(cpu, steal);
         if let Some((page, slot)) = page.and_then(|page| Some((page, store.slot(page)?))) {
             if take(slot.close().cast()) {
-                region::disown(slot.memory());
+                source::disown(slot.memory());
                 store.pages.fetch_sub(1, Relaxed);
                 slot.empty();
                 return;
@@ -524,15 +514,9 @@ impl Memory {
         self.lendable.fetch_add(1, Relaxed);
     }
 
-    /// Has the next boot not look at it. Nobody logs to it any more.
-    pub(crate) fn disown(&self) {
-        let slots = self.pool.slots();
-        slots.for_each(|(_, slot)| region::disown(slot.memory()));
-    }
-
-    /// The number of pages whose content the next boot finds.
+    /// The number of pages that aren't the kernel's.
     pub(crate) fn pages_kept(&self) -> usize {
-        let kept = |(_, slot): &(u32, &Slot)| region::has(slot.memory());
+        let kept = |(_, slot): &(u32, &Slot)| source::has(slot.memory());
         self.pool.slots().filter(kept).count()
     }
 

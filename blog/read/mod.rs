@@ -18,7 +18,6 @@
 pub(crate) mod component;
 mod file;
 pub(crate) mod piece;
-pub(crate) mod previous;
 pub(crate) mod ring;
 pub(crate) mod sections;
 pub(crate) mod selection;

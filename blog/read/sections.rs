@@ -139,7 +139,7 @@ pub(crate) struct Sections {
 
 impl Sections {
     /// Begins with the file's header. `addresses`: whether the reader may see them.
-    pub(super) fn new(form: Form, addresses: bool) -> Result<Self> {
+    pub(crate) fn new(form: Form, addresses: bool) -> Result<Self> {
         let header = file_header(form)?;
         let mut new = Self {
             out: KVVec::from_elem(0, ROOM, GFP_KERNEL)?,
@@ -236,7 +236,7 @@ impl Sections {
     }
 
     /// Writes what stands first, one with each call: the system, the clock. False: it is all there.
-    pub(super) fn head(&mut self) -> Result<bool> {
+    pub(crate) fn head(&mut self) -> Result<bool> {
         match self.sections {
             0 => self.section(Kind::System, &system())?,
             1 => {
@@ -277,7 +277,7 @@ impl Sections {
     /// Writes the images that were not written yet, as far as they fit, and before them the side
     /// tables that they have, one with each call; false: there are none. A reader that may not see
     /// addresses gets no arguments of sites that come later.
-    pub(super) fn images(&mut self) -> Result<bool> {
+    pub(crate) fn images(&mut self) -> Result<bool> {
         registry::with_images(|images| {
             let mut new = images.list().iter().enumerate().skip(self.tables);
             if let Some((at, image)) = new.find(|(_, image)| !image.table.is_empty()) {
@@ -342,7 +342,7 @@ impl Sections {
         Ok(any)
     }
 
-    pub(super) fn component(&mut self, section: &format::ComponentSection) -> Result {
+    pub(crate) fn component(&mut self, section: &format::ComponentSection) -> Result {
         self.section(Kind::Component, section)
     }
 

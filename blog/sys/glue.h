@@ -49,7 +49,6 @@ void blog_module_coming(const char *name, const u8 *build_id, struct blog_site *
 			u32 num_sites, struct blog_component **comps, u32 num_comps);
 void blog_module_going(const struct module *mod);
 void blog_work(void);
-void blog_note_facts(void);
 void blog_reap(void);
 int blog_max_kb_changed(void);
 
@@ -174,7 +173,6 @@ u32 blog_param_max_kb(void);
 bool blog_is_quiet(void);
 void blog_params_start(void);
 extern char *blog_param_clock;
-extern char *blog_param_persist;
 bool blog_within_module(const struct module *mod, const void *p);
 void blog_start_modules(void);
 void blog_start_worker(void);
@@ -185,8 +183,6 @@ void *blog_pages_alloc(u32 count);
 void blog_pages_free(void *pages);
 struct page *blog_page_get(void *at);
 void blog_page_put(struct page *page);
-void *blog_reserved(const char *name, size_t *size);
-void blog_keep(void *memory, size_t size);
 bool blog_poll_wait(struct file *file, struct poll_table_struct *table);
 void blog_wake_in(u32 ms);
 

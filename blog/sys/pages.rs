@@ -27,23 +27,6 @@ unsafe extern "C" {
 
     fn blog_page_get(at: NonNull<c_void>) -> NonNull<c_void>;
     fn blog_page_put(page: NonNull<c_void>);
-    fn blog_reserved(name: *const c_char, size: &mut usize) -> *mut u8;
-    fn blog_keep(memory: *mut u8, size: usize);
-}
-
-/// Memory that the command line reserves by this name. It is in whole pages, stays, and may have
-/// what an earlier boot has stored there.
-pub(crate) fn reserved(name: &CStr) -> Option<NonNull<[u8]>> {
-    let mut size = 0;
-    // SAFETY: The name is a C string.
-    let at = NonNull::new(unsafe { blog_reserved(name.as_char_ptr(), &mut size) })?;
-    Some(NonNull::slice_from_raw_parts(at, size))
-}
-
-/// Sees to it that this memory reaches the next boot, whatever caches hold of it. Once.
-pub(crate) fn keep(memory: NonNull<[u8]>) {
-    // SAFETY: All that is done with it is to write caches back.
-    unsafe { blog_keep(memory.cast().as_ptr(), memory.len()) };
 }
 
 /// A single page of [`alloc_pages`] that is about to be mapped: its memory stays that of this page

@@ -42,7 +42,7 @@ int blog_param_result(const char *val, const struct kernel_param *kp, int ret)
 	return 0;
 }
 
-static int blog_parse_text(const char *val, const struct kernel_param *kp)
+int blog_parse_text(const char *val, const struct kernel_param *kp)
 {
 	return val ? param_set_charp(val, kp) : -EINVAL;
 }
@@ -54,10 +54,6 @@ BLOG_PARAM_OPS(switch, param_set_bool, param_get_bool);
 char *blog_param_clock = "auto";
 module_param_cb(clock, &blog_text_ops, &blog_param_clock, 0444);
 MODULE_PARM_DESC(clock, "Clock of all records: auto, counter or mono (default auto)");
-
-char *blog_param_persist = "";
-module_param_cb(persist, &blog_text_ops, &blog_param_persist, 0444);
-MODULE_PARM_DESC(persist, "Name of memory of reserve_mem that records are in, for the next boot (default none)");
 
 static bool blog_in_kdump;
 module_param_cb(kdump, &blog_switch_ops, &blog_in_kdump, 0444);

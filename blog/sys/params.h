@@ -27,6 +27,9 @@
  */
 int blog_param_result(const char *val, const struct kernel_param *kp, int ret);
 
+/* Of a parameter that is a text */
+int blog_parse_text(const char *val, const struct kernel_param *kp);
+
 /* The parser also gets what has no value. */
 #define BLOG_PARAM_OPS(name, parse, show, ...)                                       \
 	static int blog_write_##name(const char *val, const struct kernel_param *kp) \

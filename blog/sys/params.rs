@@ -6,7 +6,6 @@ use kernel::prelude::*;
 
 unsafe extern "C" {
     static blog_param_clock: *const c_char;
-    static blog_param_persist: *const c_char;
     safe fn blog_lacks() -> *const c_char;
     safe fn blog_uts(names: &mut [[u8; 64]; 3]);
 
@@ -26,11 +25,6 @@ unsafe extern "C" {
 pub(crate) fn param_clock() -> &'static CStr {
     // SAFETY: The parameter is a C string that doesn't change once BLog starts.
     unsafe { CStr::from_char_ptr(blog_param_clock) }
-}
-
-pub(crate) fn persist() -> &'static CStr {
-    // SAFETY: As in [`param_clock`].
-    unsafe { CStr::from_char_ptr(blog_param_persist) }
 }
 
 /// `uname -r`, `-m` and `-n`, NUL padded.

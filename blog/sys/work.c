@@ -29,7 +29,6 @@ static void blog_work_fn(struct work_struct *work)
 {
 	blog_work();
 	blog_draw_key();
-	blog_note_facts();
 	blog_start_worker();
 }
 

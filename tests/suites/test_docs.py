@@ -290,7 +290,7 @@ def rows(page: str, header: str) -> list[list[str]]:
 def test_pages_list_all_parameters_of_modules() -> None:
     """With those defaults that are plain numbers in the source."""
     for page, source, pattern in (
-        ("admin-guide", "blog/sys/*.c", r"^module_param_\w+\((\w+)()"),
+        ("admin-guide", "blog/**/*.c", r"^module_param_\w+\((\w+)()"),
         ("torture", "tests/modules/torture/*.c", r"^TEST_PARAM\((\w+), (\w*)"),
     ):
         text = "".join(path.read_text() for path in sorted(TOP.glob(source)))

@@ -54,7 +54,7 @@ use crate::{
     memory::{
         block::Block,
         pool::Store,
-        region,
+        source,
         Memory,
         RINGS,
         SIZES, //
@@ -69,6 +69,7 @@ use crate::{
         pages::Mapped,
         tree::{
             Area,
+            Dir,
             OpenFile,
             Shape, //
         }, //
@@ -77,12 +78,18 @@ use crate::{
 
 pub(crate) static PART: Part = Part {
     event,
-    // For the owner: a process that maps memory sees all that is in it.
-    folder: |dir, state| dir.file::<Map>(c"map", 0o400, state.id()),
+    folder,
     ..Part::NONE
 };
 
 const _: () = assert!(size_of::<Meta>() <= PAGE_SIZE);
+
+fn folder(dir: &Dir, state: Option<&State>) {
+    if let Some(state) = state {
+        // For the owner: a process that maps memory sees all that is in it.
+        dir.file::<Map>(c"map", 0o400, state.id());
+    }
+}
 
 fn event(event: Event<'_>) {
     match event {
@@ -105,8 +112,8 @@ impl OpenFile for Map {
         if !hook::shows_addresses(file) {
             return Err(EPERM);
         }
-        // A page of the region goes to another component at once, also if it is mapped.
-        if region::is_there() {
+        // A page that isn't the kernel's goes to another component at once, also if it is mapped.
+        if source::is_there() {
             return Err(errno(EOPNOTSUPP));
         }
         let state = registry::by_id(of)?.ok_or(EINVAL)?;

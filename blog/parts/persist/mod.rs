@@ -15,11 +15,15 @@ use core::{
 };
 use kernel::{
     bindings,
-    blog::wire::persist::{
-        is_used,
-        Region,
-        Unreadable, //
+    blog::wire::{
+        name::is_reserved,
+        persist::{
+            is_used,
+            Region,
+            Unreadable, //
+        }, //
     },
+    fmt,
     fs::{
         file::Offset,
         File, //
@@ -33,14 +37,21 @@ use kernel::{
     transmute::FromBytes, //
 };
 
+mod region;
+
 use crate::{
+    floor::{
+        Event,
+        Part, //
+    },
     memory::{
         block::{
             pages_for,
             Block, //
         },
-        region,
-        start_region, //
+        budget::PAGE_KB,
+        source,
+        Memory, //
     },
     read::{
         component,
@@ -49,18 +60,33 @@ use crate::{
             Sections, //
         }, //
     },
-    registry,
+    registry::{
+        self,
+        state::State, //
+    },
     sys::{
         glue,
         hook,
-        pages,
         params,
         tree::{
+            Dir,
             OpenFile,
             Shape, //
         }, //
     }, //
 };
+
+pub(crate) static PART: Part = Part {
+    start,
+    tick: note_facts,
+    event,
+    folder,
+    stats,
+    ..Part::NONE
+};
+
+/// The folder of what the boot before has left.
+const FOLDER: &CStr = c"previous";
 
 /// What the boot before has left, as a file.
 enum Previous {
@@ -146,16 +172,16 @@ fn parts<'a>(memory: &'a [u8], region: &Region) -> Result<impl Iterator<Item = &
 /// It is ours, nobody looks at it, and this is called once.
 unsafe fn begin(memory: NonNull<[u8]>) {
     // SAFETY: By this function's requirement.
-    if let Err(e) = unsafe { start_region(memory) } {
+    if let Err(e) = unsafe { region::start(memory) } {
         pr_warn!(
             "persist={}: too small ({e:?})\n",
-            glue::shown(params::persist())
+            glue::shown(region::name())
         );
     }
 }
 
 global_lock! {
-    // SAFETY: `init` is called before the files are there.
+    // SAFETY: `start` is called before the files are there.
     unsafe(uninit) static PREVIOUS: Mutex<Option<Arc<Previous>>> = None;
 }
 
@@ -172,14 +198,14 @@ fn region_of(memory: &[u8]) -> Result<Region, Unreadable> {
 
 /// Finds the region that `blog.persist` names, copies what is there, and uses it for what this boot
 /// logs. Before there are components.
-pub(crate) fn init() {
+fn start() {
     // SAFETY: Called once.
     unsafe { PREVIOUS.init() };
-    let name = params::persist();
+    let name = region::name();
     if name.is_empty() || params::is_quiet() {
         return;
     }
-    let (memory, name) = (pages::reserved(name), glue::shown(name));
+    let (memory, name) = (region::reserved(name), glue::shown(name));
     let Some(memory) = memory else {
         pr_warn!(
             "persist={name}: no memory is reserved by this name: reserve_mem=SIZE:4096:{name}\n"
@@ -228,11 +254,10 @@ pub(crate) fn init() {
     unsafe { begin(memory) };
 }
 
-/// Tells the next boot what rings don't say: the clocks, images and components. From `sys/work.c`
-/// about once a second, and when images or components come. Process context.
-#[no_mangle]
-pub(crate) extern "C" fn blog_note_facts() {
-    if region::is_there() {
+/// Tells the next boot what rings don't say: the clocks, images and components. About once a second,
+/// and when images or components come.
+fn note_facts() {
+    if source::is_there() {
         let noted = region::facts(|to| {
             let mut len = 0;
             // What there is no room for is left out: images that came last.
@@ -281,16 +306,44 @@ fn facts(to: &mut [u8], len: &mut usize) -> Result {
     Ok(())
 }
 
-/// Whether there is something of the boot before.
-pub(crate) fn is_there() -> bool {
-    PREVIOUS.lock().is_some()
+/// Has the next boot not look at a component's pages. Nobody logs to it any more.
+fn disown(memory: &Memory) {
+    let slots = memory.pool.slots();
+    slots.for_each(|(_, slot)| region::disown(slot.memory()));
+}
+
+fn event(event: Event<'_>) {
+    match event {
+        Event::Came => note_facts(),
+        Event::Gone(state) => {
+            state.look_at_memory(disown);
+        }
+        _ => (),
+    }
+}
+
+/// Makes the files of what the boot before has left, if it has left anything.
+fn folder(dir: &Dir, state: Option<&State>) {
+    const { assert!(is_reserved(FOLDER.to_bytes())) };
+    if state.is_none() && PREVIOUS.lock().is_some() {
+        // It goes with ours.
+        let dir = dir.dir(FOLDER);
+        // For the owner: nothing is left out of it for a reader.
+        dir.file::<PreviousFile>(c"snapshot", 0o400, 0);
+        dir.file::<PreviousFile>(c"clear", 0o200, 0);
+    }
+}
+
+fn stats(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let kept = state.look_at_memory(Memory::pages_kept).unwrap_or(0) as u64;
+    writeln!(f, "kept_kb {}", kept * u64::from(PAGE_KB))
 }
 
 /// An open file of the folder `previous`: `snapshot` is read, and `clear` written.
 ///
 /// A reader gets all that is in it, as of a dump: which arguments are addresses, only the kernel
 /// knew that logged them. So it is for readers who may see addresses.
-pub(crate) struct PreviousFile(Arc<Previous>);
+struct PreviousFile(Arc<Previous>);
 
 impl OpenFile for PreviousFile {
     const SHAPE: Shape = Shape::Copy;

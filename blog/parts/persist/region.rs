@@ -42,10 +42,16 @@ use kernel::{
     transmute::AsBytes, //
 };
 
-use super::pool::Sizes;
-use crate::sys::{
-    glue,
-    pages, //
+use crate::{
+    memory::{
+        source::{
+            self,
+            PageSource, //
+        },
+        RINGS,
+        SIZES, //
+    },
+    sys::glue, //
 };
 
 /// Of a region, this part goes to each copy of the facts; but no less and no more than these.
@@ -73,6 +79,37 @@ unsafe impl Send for Reserved {}
 // SAFETY: As above.
 unsafe impl Sync for Reserved {}
 
+unsafe extern "C" {
+    // region.c
+    fn blog_keep(memory: *mut u8, size: usize);
+    fn blog_reserved(name: *const c_char, size: &mut usize) -> *mut u8;
+    static blog_param_persist: *const c_char;
+}
+
+/// The parameter `blog.persist`.
+pub(super) fn name() -> &'static CStr {
+    // SAFETY: The parameter is a C string that doesn't change once BLog starts.
+    unsafe { CStr::from_char_ptr(blog_param_persist) }
+}
+
+/// Memory that the command line reserves by this name. It is in whole pages, stays, and may have
+/// what an earlier boot has stored there.
+pub(super) fn reserved(name: &CStr) -> Option<NonNull<[u8]>> {
+    let mut size = 0;
+    // SAFETY: The name is a C string.
+    let at = NonNull::new(unsafe { blog_reserved(name.as_char_ptr(), &mut size) })?;
+    Some(NonNull::slice_from_raw_parts(at, size))
+}
+
+static SOURCE: PageSource = PageSource {
+    take,
+    give,
+    has,
+    free,
+    own,
+    disown,
+};
+
 static KEPT: SetOnce<Reserved> = SetOnce::new();
 
 global_lock! {
@@ -92,13 +129,13 @@ impl Reserved {
     }
 }
 
-/// Takes the region, of which nothing is needed any more: `ENOSPC` if it is too small. Pages are of
-/// these sizes, with so many rings.
+/// Takes the region, of which nothing is needed any more, and has components take pages from there:
+/// `ENOSPC` if it is too small.
 ///
 /// # Safety
 ///
 /// It is memory that nobody else uses, ever, and starts at a page. Called once.
-pub(super) unsafe fn start(region: NonNull<[u8]>, sizes: Sizes, rings: u32) -> Result {
+pub(super) unsafe fn start(region: NonNull<[u8]>) -> Result {
     let (at, bytes) = (region.cast::<u8>(), region.len());
     let facts = (bytes / FACTS_PART).clamp(*FACTS.start(), *FACTS.end());
     let facts = facts.next_multiple_of(PAGE_SIZE);
@@ -114,9 +151,9 @@ pub(super) unsafe fn start(region: NonNull<[u8]>, sizes: Sizes, rings: u32) -> R
         endian: file::ENDIAN,
         wire_version: WIRE_VERSION,
         snapshot_version: file::VERSION,
-        page_size: sizes.page,
-        chunk_size: sizes.chunk,
-        rings,
+        page_size: SIZES.page,
+        chunk_size: SIZES.chunk,
+        rings: RINGS as u32,
         frames: frames.min(u32::MAX as usize / 2) as u32,
         facts: facts as u32,
         ring: Ring::LAYOUT,
@@ -136,7 +173,8 @@ pub(super) unsafe fn start(region: NonNull<[u8]>, sizes: Sizes, rings: u32) -> R
         at.cast().write(layout);
         GENERATION.init();
     }
-    pages::keep(region);
+    // SAFETY: All that is done with it is to write caches back.
+    unsafe { blog_keep(at.as_ptr(), bytes) };
     // INVARIANT: By this function's requirement; all owners are `NOBODY`.
     KEPT.populate(Reserved {
         at,
@@ -144,16 +182,12 @@ pub(super) unsafe fn start(region: NonNull<[u8]>, sizes: Sizes, rings: u32) -> R
         free: AtomicU32::new(layout.frames),
         next: AtomicU32::new(0),
     });
+    source::set(&SOURCE);
     Ok(())
 }
 
-/// Whether there is a region.
-pub(crate) fn is_there() -> bool {
-    KEPT.as_ref().is_some()
-}
-
 /// How many frames are free.
-pub(super) fn free() -> u32 {
+fn free() -> u32 {
     KEPT.as_ref().map_or(0, |kept| kept.free.load(Relaxed))
 }
 
@@ -171,7 +205,7 @@ pub(super) fn has(at: *const u8) -> bool {
 }
 
 /// Takes a frame, of zeroes, whose content the next boot doesn't look at before [`own`].
-pub(super) fn take() -> Option<NonNull<u8>> {
+fn take() -> Option<NonNull<u8>> {
     let kept = KEPT.as_ref()?;
     let less = |n: u32| n.checked_sub(1);
     // It counts as taken before it is: so each finds one.
@@ -197,24 +231,23 @@ pub(super) fn take() -> Option<NonNull<u8>> {
     Some(at)
 }
 
-/// Gives a page back, if it is a frame.
+/// Gives a page back.
 ///
 /// # Safety
 ///
-/// Then it is of [`take`], and nobody uses it.
-pub(super) unsafe fn give(at: *const u8) -> bool {
+/// It is of [`take`], and nobody uses it.
+unsafe fn give(at: *const u8) {
     let Some((kept, n)) = frame(at) else {
-        return false;
+        return;
     };
     // ORDERING: Release: whatever was done to it comes before the next one takes it.
     kept.owner(n).store(NOBODY.into(), Release);
     kept.free.fetch_add(1, Relaxed);
-    true
 }
 
 /// Says whose a page is, if it is a frame: of the component in this slot, in its memory with this
 /// number. It has a header.
-pub(super) fn own(at: *const u8, slot: u16, memory: u32) {
+fn own(at: *const u8, slot: u16, memory: u32) {
     if let Some((kept, n)) = frame(at) {
         let owner = u64::from(component(slot)) | u64::from(memory) << 32;
         // ORDERING: Release: the header comes before it.
@@ -230,13 +263,13 @@ pub(super) fn disown(at: *const u8) {
 }
 
 /// The id of the component in a slot, in the region.
-pub(crate) fn component(slot: u16) -> u32 {
+pub(super) fn component(slot: u16) -> u32 {
     u32::from(slot) + 1
 }
 
 /// Writes another copy of the facts, if there is a region: `fill` writes the sections, and returns
 /// their length.
-pub(crate) fn facts(fill: impl FnOnce(&mut [u8]) -> Result<usize>) -> Result {
+pub(super) fn facts(fill: impl FnOnce(&mut [u8]) -> Result<usize>) -> Result {
     let Some(kept) = KEPT.as_ref() else {
         return Ok(());
     };
