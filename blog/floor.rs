@@ -36,8 +36,8 @@ pub(crate) struct Part {
     pub(crate) count: fn(&State),
     /// More files in the folder of each component.
     pub(crate) files: &'static [FileOf<State>],
-    /// Makes other files than text in the folder of a component; or, if there is none, in ours. What
-    /// it makes there must have names that are reserved.
+    /// Makes other files than text in the folder of a component; or, if there is none, in ours,
+    /// where their names must be reserved.
     pub(crate) folder: fn(&Dir, Option<&State>),
     /// More lines of the file `stats` of a component.
     pub(crate) stats: fn(&State, &mut fmt::Formatter<'_>) -> fmt::Result,

@@ -192,8 +192,8 @@ static const struct file_operations *blog_fops_of(const struct blog_file_kind *k
 }
 
 /*
- * A file in it; one at a time. @kind stays. Debugfs's own guard around each call isn't needed: what is open
- * keeps what it needs.
+ * A file in it; one at a time. @kind stays. Debugfs's own guard around each call isn't
+ * needed: what is open keeps what it needs.
  */
 void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data,
 		      const struct blog_file_kind *kind)

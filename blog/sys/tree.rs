@@ -251,8 +251,8 @@ impl Dir {
         unsafe { blog_dir_create(name.as_char_ptr(), self) }
     }
 
-    /// Makes a file in this folder. It goes with that. One at a time; there are at most two kinds of
-    /// a [`Shape`].
+    /// Makes a file in this folder. It goes with that. One at a time; there are at most two kinds
+    /// of a [`Shape`].
     pub(crate) fn file<T: OpenFile>(&self, name: &CStr, mode: u16, of: u64) {
         let kind = const { &FileKind::of::<T>() };
         // SAFETY: As above.

@@ -254,8 +254,8 @@ fn start() {
     unsafe { begin(memory) };
 }
 
-/// Tells the next boot what rings don't say: the clocks, images and components. About once a second,
-/// and when images or components come.
+/// Tells the next boot what rings don't say: the clocks, images and components. About once a
+/// second, and when images or components come.
 fn note_facts() {
     if source::is_there() {
         let noted = region::facts(|to| {

@@ -10,8 +10,9 @@
 //! # Locks
 //!
 //! One lock protects the list, and is held while a place is hooked, which may take long. Who adds a
-//! probe has the component's control, without which it isn't detached. What ends a dynamic component
-//! doesn't take that; but such a component has its side in its state, which a probe keeps.
+//! probe has the component's control, without which it isn't detached. What ends a dynamic
+//! component doesn't take that; but such a component has its side in its state, which a probe
+//! keeps.
 
 use core::{
     ptr,
