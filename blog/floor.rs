@@ -45,7 +45,7 @@ pub(crate) struct Part {
     pub(crate) choose: Option<fn(&str) -> Result<KBox<dyn Choice>>>,
     /// Writes the next of the sections that it has for a snapshot at this point; false: there is no
     /// more. The number is 0 at first, and then as the part has left it.
-    pub(crate) sections: fn(&mut Sections, &Point<'_>, &mut u64) -> Result<bool>,
+    pub(crate) sections: fn(&mut Sections, &Point, &mut u64) -> Result<bool>,
 }
 
 impl Part {
@@ -106,12 +106,10 @@ impl<T> FileOf<T> {
 }
 
 /// How far a snapshot is.
-pub(crate) struct Point<'a> {
+pub(crate) struct Point {
     pub(crate) at: Position,
     /// Whether it is of all components, and nothing was selected.
     pub(crate) is_whole: bool,
-    /// Whether it is of the component in this slot.
-    pub(crate) has_slot: &'a dyn Fn(u32) -> bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

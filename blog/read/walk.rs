@@ -281,7 +281,6 @@ impl Walk {
         let point = Point {
             at,
             is_whole: all && !self.out.is_chosen(),
-            has_slot: &has_slot(all, &self.out, &self.components),
         };
         Ok(match (this.sections)(&mut self.out, &point, &mut from)? {
             true => Step::Parts(at, part, from),

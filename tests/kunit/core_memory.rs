@@ -45,8 +45,7 @@ mod memory_suite {
     };
     use core::{
         iter,
-        ptr,
-        sync::atomic::Ordering::Relaxed, //
+        ptr, //
     };
     use kernel::{
         blog::{

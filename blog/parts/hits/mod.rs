@@ -126,7 +126,7 @@ fn start() {
 
 /// Writes the next page of counts that has any; `from`: how many pages were looked at. A reader
 /// that has made a choice gets none: the counts are those of all components.
-fn sections(out: &mut Sections, point: &Point<'_>, from: &mut u64) -> Result<bool> {
+fn sections(out: &mut Sections, point: &Point, from: &mut u64) -> Result<bool> {
     let late = match point.at {
         Position::Images => 0,
         Position::End => 1,

@@ -4,7 +4,6 @@
 
 use kernel::{
     blog::RawComponent,
-    fmt,
     prelude::*,
     str::CString, //
 };
