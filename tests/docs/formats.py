@@ -195,23 +195,30 @@ def bits(_):
     return rows
 
 
+def parts():
+    """The sources of what can be left out of the kernel side."""
+    return "".join(path.read_text() for path in sorted((TOP / "blog/parts").glob("*/mod.rs")))
+
+
 def files(name):
     source = (TOP / "blog/files/mod.rs").read_text()
     body = find(rf"(?:const|static) {name}: \[.*?= \[\n(.*?)\n\];", source, re.S)[1]
-    if name == "COMPONENT":
-        parts = [path.read_text() for path in sorted((TOP / "blog/parts").glob("*/mod.rs"))]
-        body += "\n".join(re.findall(r"    files: &\[(.*?)\n    \}\],", "".join(parts), re.S))
+    more = parts() if name == "COMPONENT" else ""
+    body += "\n".join(re.findall(r"    files: &\[(.*?)\n    \}\],", more, re.S))
     rows = [("NAME/", "")] if name == "GLOBAL" else []
     for entry in re.split(r"\bFileOf \{\n", body)[1:]:
         access = ("r" if "show: " in entry else "") + ("w" if "write: " in entry else "")
         rows.append((find(r'name: c"(\w+)"', entry)[1], access))
-    binary = ("SNAPSHOT", "STREAM", "MAP") if name == "COMPONENT" else ("SNAPSHOT", "STREAM")
-    return rows + [(find(file + r': &CStr = c"(\w+)"', source)[1], "r") for file in binary]
+    binary = [find(f'{file}: &CStr = c"(\\w+)"', source)[1] for file in ("SNAPSHOT", "STREAM")]
+    binary += re.findall(r'\.file::<\w+>\(c"(\w+)", \w+, state', more)
+    return rows + [(file, "r") for file in binary]
 
 
 def keys(function):
     source = (TOP / "blog/files/stats.rs").read_text()
     body = find(rf"fn {function}\(.*?\n\}}", source, re.S)[0]
+    if function == "show_component":
+        body += "\n".join(re.findall(r"^fn stats\(.*?^\}", parts(), re.M | re.S))
     found = re.findall(r'\((?:f, )?"(\w+)(?:",| ?\{)', body)
     lost = ["lost_" + name.replace("-", "_") for *_, name in enum("record::Lost")]
     return [(name,) for key in found for name in (lost if key == "_" else [key])]

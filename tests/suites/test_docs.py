@@ -303,11 +303,13 @@ def test_pages_list_all_parameters_of_modules() -> None:
 
 def test_the_keys_of_components_settings_are_those_of_the_source() -> None:
     """On the page, and in what modinfo prints."""
-    keys = words_of("blog/registry/words.rs", '"enable" =>', "_ =>", r'"([a-z_]+)" =>')
+    keys = words_of("blog/parts/settings/parse.rs", '"enable" =>', "_ =>", r'"([a-z_]+)" =>')
     assert len(keys) > 5
     page = (TOP / "Documentation/blog/admin-guide.rst").read_text()
     said = re.search(r"The keys are ([^.]*?), and take what", page)
-    modinfo = re.search(r"KEY one of ([^;]*);", (TOP / "blog/parts/settings/settings.c").read_text())
+    modinfo = re.search(
+        r"KEY one of ([^;]*);", (TOP / "blog/parts/settings/settings.c").read_text()
+    )
     assert said and modinfo
     for text in (said[1], modinfo[1]):
         assert set(re.findall(r"\w+", text)) - {"and"} == keys
@@ -406,7 +408,7 @@ PROBES: dict[str, list[tuple[Callable[[], object], object]]] = {
     "No filter on values": [
         (
             lambda: words_of(
-                "blog/read/selection.rs", "fn parse", "_ => return", r'"(\w+)"[\w .()]* =>'),
+                "blog/parts/select/mod.rs", "fn parse", "_ => return", r'"(\w+)"[\w .()]* =>'),
             {"component", "task", "level", "site"},
         ),
         (
@@ -434,7 +436,7 @@ PROBES: dict[str, list[tuple[Callable[[], object], object]]] = {
         (lambda: sources("rust/macros/blog").count('.pushsection .debug.blog,\\"\\"'), 1),
     ],
     "Records survive a reboot only in memory that ``reserve_mem``": [
-        (lambda: sources("blog/sys").count("reserve_mem_find_by_name("), 1),
+        (lambda: sources("blog/parts/persist").count("reserve_mem_find_by_name("), 1),
     ],
     "There can be 1024 components, and 262,143 call sites": [
         (
