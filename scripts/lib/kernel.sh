@@ -9,7 +9,7 @@
 # with a copy of the first one's build.
 
 # kernel_flavours: prints all flavours
-kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto arm64 riscv64 uml uml-n uml-bench uml-net; }
+kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto arm64 riscv64 uml uml-core uml-part uml-n uml-bench uml-net; }
 
 # kernel_fragments FLAVOUR: prints config fragments, later ones win. Each flavour's purpose:
 kernel_fragments() {
@@ -36,6 +36,10 @@ kernel_fragments() {
 	# BLog built in: no preemption, no jump labels, real time; lockdown. Catches sleep
 	# where there is none, and overflows
 	uml) echo common uml trace lockdown debug-contexts debug-memory blog-y ;;
+	# BLog built in, without any of its parts
+	uml-core) echo common uml trace lockdown debug-contexts debug-memory blog-core ;;
+	# The same with the part that BLOG_PART names, and KUnit. Deep tier
+	uml-part) echo common uml trace lockdown debug-contexts debug-memory blog-core blog-part ;;
 	# CONFIG_BLOG=n: patched files compile to the same code as without BLog
 	uml-n) echo common uml trace lockdown debug-contexts debug-memory blog-n ;;
 	# "make bench" only: times on one CPU

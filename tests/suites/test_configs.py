@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0
+"""BLog without its parts: it needs nothing of them; it boots, tasks and interrupts log, and each
+record is decoded or counted as lost. In the deep tier also with each part alone, and its KUnit
+suite."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import kunit_run
+import pytest
+import vm
+from conftest import TOP, Run, built
+
+SECONDS = 40
+
+TORTURE = TOP / "tests/guest/torture"
+# Writers in tasks, short-lived ones, softirqs and hard interrupts
+KINDS = "worker storm timer tasklet hrtimer"
+LEAST = 1_000
+PARTS = sorted(path.name for path in (TOP / "blog/parts").iterdir() if path.is_dir())
+
+
+def config_of(kernel: vm.Kernel) -> set[str]:
+    """The parts that a kernel has."""
+    return {part for part in PARTS if kernel.option(f"BLOG_{part.upper()}") == "y"}
+
+
+def logs(kernel: vm.Kernel, here: Path) -> None:
+    """Contexts of all kinds log; the verifier has each record, or knows why it was lost."""
+    here.mkdir()
+    params = here / "params"
+    params.write_text("seconds=2\nmax_kb=0\nhelpers=reader\nmodule='workers=1 instances=4'\n")
+    files = kernel.files() | {"torture/lib.sh": TORTURE / "lib.sh", "torture/params": params}
+    result = vm.run(here, kernel, TORTURE / "run.sh", files=files, seconds=300)
+    assert not result.problem, result.told()
+    command = [built("blog-torture-verify"), "--sidetable", kernel.modules / "blog",
+               "--kinds", KINDS.replace(" ", ","), result.out]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stdout + done.stderr
+    found = re.search(r"^(\d+) attempted, (\d+) decoded from ", done.stdout, re.MULTILINE)
+    assert found and min(map(int, found.groups())) >= LEAST, done.stdout
+
+
+@pytest.mark.tier("deep")
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_alone(part: str, work: Path, sh: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLOG_PART", part)
+    sh(TOP / "scripts/build-kernel", "uml-part", env=os.environ)
+    kernel = vm.Kernel("uml-part", vm.places()[0] / "uml-part")
+    assert config_of(kernel) == {part}
+    logs(kernel, work / part)
+    monkeypatch.setattr(vm, "asked", {"uml-part": ""})
+    ran = kunit_run.run(work / f"{part}-kunit", "uml-part", glob=f"blog_{part}.*")
+    cases = [case for case in kunit_run.cases() if case.startswith(f"blog_{part}.")]
+    assert not (wrong := [wrong for case in cases if (wrong := ran.case(case))]), "\n".join(wrong)
+
+
+@pytest.mark.kernels("uml-core")
+def test_the_core_alone(work: Path) -> None:
+    kernel = vm.kernel("uml-core")
+    assert not config_of(kernel)
+    logs(kernel, work / "core")
+
+
+def test_the_core_compiles_without_the_folder_of_parts(work: Path, sh: Run) -> None:
+    """And needs nothing that only parts have."""
+    sh(TOP / "scripts/core-asm", "--core", "yes", "--out", work / "asm")
+
+
+def test_no_part_is_needed_without_being_noticed(work: Path, sh: Run) -> None:
+    """The core's check finds a use of a part."""
+    here = work / "spoilt"
+    here.mkdir()
+    sh("cp", "-r", *(TOP / folder for folder in ("blog", "packaging", "rust", "scripts")), here)
+    life = here / "blog/life.rs"
+    life.write_text(life.read_text() + "\nuse crate::parts::hits::PART as _;\n")
+    command = [here / "scripts/core-asm", "--core", "yes", "--out", work / "spoilt-asm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode and "hits" in done.stderr, done.stderr
