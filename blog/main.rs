@@ -11,8 +11,8 @@
 //! | `main.rs` | starts the floors |
 //! | `life.rs` | components and images come and go, on all floors |
 //! | `files/` | the files in tracefs and debugfs, and the effects of reading and writing them |
-//! | `read/` | snapshots and streams |
 //! | `crash/` | structures for crash tools |
+//! | `read/` | snapshots and streams |
 //! | `write/` | the slow path of a log call, the tables of tasks |
 //! | `registry/` | components and images, and their settings |
 //! | `memory/` | a component's pages and rings; `pool/` is the part that a log call can reach |

@@ -7,6 +7,7 @@ A slow tool doesn't check files again that have passed: the cache has a mark for
 import difflib
 import hashlib
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import conftest
+import floors
 import pytest
 from conftest import CACHE, TOP, files
 
@@ -159,3 +161,253 @@ def results() -> Iterator[dict[str, Future[None]]]:
 @pytest.mark.parametrize("step", [step.__name__ for step in STEPS])
 def test_step(step: str, results: dict[str, Future[None]]) -> None:
     results[step].result()
+
+
+PART = """config BLOG_ONE
+\ttristate "One"
+\tdepends on BLOG{}
+
+config BLOG_TWO
+\ttristate "Two"
+\tdepends on BLOG
+"""
+TWO = """#[no_mangle]
+extern "C" fn blog_two_hit() {}
+pub(crate) fn two() {}
+"""
+
+# Files, each with what is added to it, and what floors.py says of that.
+PLANTED: dict[str, tuple[dict[str, str], set[str]]] = {
+    "no floor": (
+        {"blog/nowhere/mod.rs": ""},
+        {"blog/nowhere/mod.rs: no floor in the table of blog/main.rs has it"},
+    ),
+    "import": (
+        {"blog/sys/planted.rs": "use crate::{\n    sys::glue,\n    life::{self as up},\n};\n"},
+        {"blog/sys/planted.rs: uses blog/life.rs, which is above it"},
+    ),
+    "super": (
+        {"blog/sys/planted.rs": "mod inner {\n    use super::super::super::files::init;\n}\n"},
+        {"blog/sys/planted.rs: uses blog/files/mod.rs, which is above it"},
+    ),
+    "path": (
+        {"blog/sys/planted.rs": "fn f() {\n    crate::files::stats::show();\n}\n"},
+        {"blog/sys/planted.rs: uses blog/files/stats.rs, which is above it"},
+    ),
+    "path by a name of a module": (
+        {
+            "blog/clock/planted.rs": "use crate::sys;\nfn f() {\n    sys::planted::f();\n}\n",
+            "blog/sys/planted.rs": "use crate::clock::planted as other;\n",
+        },
+        {"blog/sys/planted.rs: uses blog/clock/planted.rs, which is above it"},
+    ),
+    "name that another module passes on": (
+        {
+            "blog/planted.rs": "pub(crate) use crate::life::init as begin;\n",
+            "blog/sys/planted.rs": "use crate::planted::begin;\n",
+        },
+        {
+            "blog/planted.rs: no floor in the table of blog/main.rs has it",
+            "blog/sys/planted.rs: uses blog/life.rs, which is above it",
+        },
+    ),
+    "kernel crate": (
+        {"rust/kernel/blog/wire/planted.rs": "use super::super::ring::Ring;\n"},
+        {
+            "rust/kernel/blog/wire/planted.rs: "
+            "uses rust/kernel/blog/ring/mod.rs, which is above it"
+        },
+    ),
+    "name in C": (
+        {"blog/sys/planted.c": "static void blog_f(void)\n{\n\tblog_planted();\n}\n",
+         "blog/clock/planted.rs": '#[no_mangle]\nextern "C" fn blog_planted() {}\n'},
+        {"blog/sys/planted.c: uses blog/clock/planted.rs, which is above it"},
+    ),
+    "C from C": (
+        {"blog/sys/planted.c": "static void blog_f(void)\n{\n\tblog_planted();\n}\n",
+         "blog/clock/planted.c": "void blog_planted(void)\n{\n}\n"},
+        {"blog/sys/planted.c: uses blog/clock/planted.c, which is above it"},
+    ),
+    "declared in Rust": (
+        {"blog/sys/planted.rs": 'extern "C" {\n    #[link_name = "blog_planted"]\n    fn f();\n}\n',
+         "blog/clock/planted.rs": '#[no_mangle]\nextern "C" fn blog_planted() {}\n'},
+        {"blog/sys/planted.rs: uses blog/clock/planted.rs, which is above it"},
+    ),
+    "header": (
+        {"blog/sys/planted.c": '#include "../clock/planted.h"\n', "blog/clock/planted.h": ""},
+        {"blog/sys/planted.c: uses blog/clock/planted.h, which is above it"},
+    ),
+    "circle of files": (
+        {"blog/memory/one.rs": "use super::two;\n", "blog/memory/two.rs": "use super::one;\n"},
+        {"blog/memory/one.rs: is in a circle with blog/memory/two"},
+    ),
+    "circle through C": (
+        {
+            "blog/memory/one.c": "void blog_one(void)\n{\n}\n",
+            "blog/memory/one.rs": "use super::two;\n",
+            "blog/memory/two.rs": 'extern "C" {\n    fn blog_one();\n}\n',
+        },
+        {"blog/memory/one.rs: is in a circle with blog/memory/two"},
+    ),
+    "circle of folders": (
+        {
+            "blog/memory/one/a.rs": "use crate::memory::two::a;\n",
+            "blog/memory/one/b.rs": "",
+            "blog/memory/two/a.rs": "",
+            "blog/memory/two/b.rs": "use crate::memory::one::b;\n",
+        },
+        {"blog/memory/one/: is in a circle with blog/memory/two/"},
+    ),
+    "part by its path": (
+        {
+            "Kconfig": PART.format(""),
+            "blog/parts/two.rs": TWO,
+            "blog/memory/planted.rs": "use crate::parts::two;\n",
+        },
+        {
+            "blog/memory/planted.rs: uses blog/parts/two.rs of a part",
+            "blog/memory/planted.rs: uses blog/parts/two.rs, which is above it",
+        },
+    ),
+    "part by its symbol": (
+        {
+            "Kconfig": PART.format(""),
+            "blog/parts/two/mod.rs": "",
+            "blog/memory/planted.c": "static void blog_f(void)\n{\n\tblog_two_hit();\n}\n",
+            "rust/kernel/blog/call/planted.rs": "#[cfg(CONFIG_BLOG_TWO)]\nconst TWO: u8 = 2;\n",
+        },
+        {
+            "blog/memory/planted.c: has names of the part two",
+            "rust/kernel/blog/call/planted.rs: has names of the part two",
+        },
+    ),
+    "part without a symbol": (
+        {"blog/parts/planted.rs": ""},
+        {"Kconfig: has no BLOG_PLANTED that depends on BLOG"},
+    ),
+    "part of a part": (
+        {
+            "Kconfig": PART.format(" && !BLOG_TWO"),
+            "blog/parts/one.rs": "use super::two::two;\n",
+            "blog/parts/two.rs": TWO,
+        },
+        {"blog/parts/one.rs: uses the part two, on which BLOG_ONE doesn't depend"},
+    ),
+    "twins": (
+        {
+            "blog/memory/planted.rs": "pub(super) struct Twin<T>(T);\n",
+            "rust/kernel/blog/ring/planted.rs": "pub enum Twin {}\n",
+        },
+        {
+            "blog/memory/planted.rs: its type Twin has the name of another one in "
+            "rust/kernel/blog/ring/planted.rs"
+        },
+    ),
+    "number of arguments": (
+        {
+            "blog/sys/planted.h": "int blog_f(const char *a,\n\t   u32 b);\n",
+            "blog/sys/planted.c": "int blog_f(const char *a, u32 b)\n{\n\treturn 0;\n}\n",
+            "blog/sys/planted.rs": 'extern "C" {\n    fn blog_f(a: *const c_char) -> c_int;\n}\n',
+        },
+        {"blog/sys/planted.rs: has blog_f otherwise than blog/sys/planted.c"},
+    ),
+    "type of an argument": (
+        {
+            "blog/sys/planted.h": "void blog_f(u64 a, int (*b)(int, int));\n",
+            "blog/sys/planted.rs": '#[no_mangle]\nextern "C" fn blog_f(a: u32, b: extern "C" fn()) {}\n',
+        },
+        {"blog/sys/planted.h: has blog_f otherwise than blog/sys/planted.rs"},
+    ),
+    "type of a result": (
+        {
+            "blog/sys/planted.h": "bool blog_f(void);\n",
+            "blog/sys/planted.rs": '#[no_mangle]\nextern "C" fn blog_f() -> c_int {\n    0\n}\n',
+        },
+        {"blog/sys/planted.h: has blog_f otherwise than blog/sys/planted.rs"},
+    ),
+    "C of another folder": (
+        {
+            "blog/sys/planted.c": "void blog_f(void)\n{\n}\n",
+            "blog/sys/planted.h": "void blog_f(void);\n",
+            "blog/clock/planted.rs": 'extern "C" {\n    safe fn blog_f();\n}\n',
+        },
+        {
+            "blog/sys/planted.c: blog/clock/planted.rs of another folder declares what it defines"
+        },
+    ),
+    "C of two files": (
+        {
+            "blog/sys/planted.c": "void blog_f(void)\n{\n}\n",
+            "blog/sys/planted.h": "void blog_f(void);\n",
+            "blog/sys/one.rs": 'extern "C" {\n    safe fn blog_f();\n}\n',
+            "blog/sys/two.rs": 'extern "C" {\n    safe fn blog_f();\n}\n',
+        },
+        {"blog/sys/planted.c: several files in Rust declare what it defines"},
+    ),
+    "header of another folder": (
+        {
+            "blog/clock/planted.c": "void blog_f(void)\n{\n}\n",
+            "blog/memory/planted.h": "void blog_f(void);\nvoid blog_g(void);\n",
+        },
+        {
+            "blog/memory/planted.h: declares what blog/clock/ defines",
+            "blog/memory/planted.h: declares blog_g, which nothing defines",
+        },
+    ),
+    # What is right
+    "down, and what is only said": (
+        {
+            "Kconfig": PART.format(" && BLOG_TWO"),
+            "blog/parts/one.rs": "use super::two::two;\nuse crate::files;\n",
+            "blog/parts/two.rs": TWO,
+            "blog/main.rs": "use crate::parts::one;\n",
+            "blog/files/planted.rs": "use crate::sys::glue as low;\nuse kernel::blog::Level;\n",
+            "blog/sys/planted.rs": "//! [`crate::life`], `crate::files::init`.\n"
+            "/// use crate::life;\nconst A: &str = \"crate::life::init()\";\n"
+            "/* use crate::files; */\nconst B: char = '\"'; // use crate::life;\n",
+            "blog/sys/planted.c": "/* blog_module_going() and blog_two_hit() */\n"
+            "static struct blog_planted *blog_p = (void *)\"blog_module_going()\";\n",
+        },
+        set(),
+    ),
+}  # fmt: skip
+
+
+def test_floors() -> None:
+    """The kernel side stands on its floors; what this finds is tested below."""
+    wrong = floors.check(TOP)
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.fixture(scope="module")
+def today() -> set[floors.Fault]:
+    return set(floors.faults(TOP))
+
+
+@pytest.mark.parametrize("case", PLANTED)
+def test_floors_find(case: str, today: set[floors.Fault], tmp_path: Path) -> None:
+    """All faults that are planted in a copy, and no other one"""
+    for name in files("blog", "rust/kernel", "packaging/anykernel", "include", "Kconfig"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(TOP / name, tmp_path / name)
+    (tmp_path / "tests").symlink_to(TOP / "tests")
+    added, expected = PLANTED[case]
+    for name, text in added.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text((path.read_text() if path.exists() else "") + text)
+    found = set(floors.faults(tmp_path)) - today
+    assert {f"{fault.name}: {fault.text}" for fault in found} == expected
+
+
+def test_floors_forget_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault that is known fails when it isn't there any more, and each other one"""
+    before = floors.check(TOP)
+    name, text = "blog/sys/glue.rs", "uses blog/life.rs, which is above it"
+    known = {**floors.NOT_YET, name: (*floors.NOT_YET.get(name, ()), text)}
+    monkeypatch.setattr(floors, "NOT_YET", known)
+    (line,) = set(floors.check(TOP)) - set(before)
+    assert line.startswith(f"{name}: {text}: not any more")
+    monkeypatch.setattr(floors, "NOT_YET", {})
+    said = {line.split(" (")[0] for line in floors.check(TOP)}
+    assert said == {str(fault).split(" (")[0] for fault in floors.faults(TOP)}
