@@ -3,7 +3,7 @@
 //! Components and images come and go here: this makes and removes their parts on all floors. Calls
 //! go down, and only main.rs, modules and drivers call this.
 //!
-//! Static components come and go with their modules: the notifier of `sys/modules.c` calls
+//! Static components come and go with their modules: the notifier of `life.c` calls
 //! [`blog_module_coming`] before a module's first instruction runs, and [`blog_module_going`] after
 //! its last; vmlinux's are attached when BLog starts. Dynamic ones come and go with
 //! [`blog_component_register`] and [`blog_component_unregister`]. So a driver needs no init call.
@@ -11,7 +11,7 @@
 //! A driver may drop an `Instance` under locks that others need to free memory. So the drop only
 //! detaches the component, or hides it if it has no memory. What it has logged stays until a new
 //! component needs the name, the place or the memory. A work item takes away what is hidden
-//! ([`blog_reap`]), in two steps. A new component that needs the place may have done the first step
+//! ([`reap`]), in two steps. A new component that needs the place may have done the first step
 //! ([`sweep`]): then no task has a ring of the old one any more, but a log call to another
 //! component may still be looking at such a ring. One grace period covers all components that have
 //! gone meanwhile.
@@ -55,11 +55,22 @@ use crate::{
     },
     sys::{
         glue::shown,
-        modules,
-        quiesce, //
+        quiesce,
+        work, //
     },
     write::tables, //
 };
+
+unsafe extern "C" {
+    /// Starts to call [`blog_module_coming`] and [`blog_module_going`]: for what is built in, and for
+    /// modules from then on. Process context.
+    #[link_name = "blog_start_modules"]
+    pub(crate) safe fn start_modules();
+
+    /// Whether something is in the memory of a module, which must be there.
+    #[link_name = "blog_within_module"]
+    fn is_within(module: *const c_void, p: *const c_void) -> bool;
+}
 
 global_lock! {
     // SAFETY: `init` is called before there are components.
@@ -70,6 +81,7 @@ global_lock! {
 pub(crate) fn init() {
     // SAFETY: Called once, first.
     unsafe { GONE.init() };
+    work::start_reaping(reap);
     registry::init();
 }
 
@@ -93,7 +105,7 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
     // What ended instances have left is there until it is needed.
     let wants = state.look(Inner::wants);
     if wants > 0 && registry::give_way(budget::lacks(wants)) {
-        blog_reap();
+        reap();
     }
     state.start(&state.control());
     Ok(state)
@@ -115,11 +127,10 @@ fn sweep() {
     }
 }
 
-/// Takes away all that belongs to components that are out of sight. From `sys/work.c`.
+/// Takes away all that belongs to components that are out of sight. From the work item of [`work::queue_reap`].
 ///
 /// A snapshot or stream that is being read keeps the memory until its file is closed.
-#[no_mangle]
-extern "C" fn blog_reap() {
+extern "C" fn reap() {
     sweep();
     let last = GONE.lock().take();
     if last.is_some() {
@@ -143,7 +154,7 @@ unsafe fn from_c<'a, T>(first: *const T, count: u32) -> &'a [T] {
     unsafe { slice::from_raw_parts(first, count as usize) }
 }
 
-/// What drivers must be built for: `sys/modules.c` compares.
+/// What drivers must be built for: `life.c` compares.
 #[no_mangle]
 static blog_abi: u32 = ABI;
 
@@ -155,7 +166,7 @@ core::arch::global_asm!(".set __blog_abi, {}", const ABI);
 ///
 /// # Safety
 ///
-/// Called by `sys/modules.c`, with what the linker, or `struct module`, says.
+/// Called by `life.c`, with what the linker, or `struct module`, says.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn blog_module_coming(
     name: *const c_char,
@@ -222,11 +233,11 @@ pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
 ///
 /// # Safety
 ///
-/// Called by `sys/modules.c`, with a module whose memory is there.
+/// Called by `life.c`, with a module whose memory is there.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn blog_module_going(module: *const c_void) {
     // SAFETY: By this function's requirement.
-    going(|p| unsafe { modules::is_within(module, p) });
+    going(|p| unsafe { is_within(module, p) });
 }
 
 /// Makes a component at run time: see `kernel::blog::abi`.

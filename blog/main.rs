@@ -98,10 +98,12 @@ use crate::{
     read::sections,
     sys::{
         glue,
-        modules,
         work, //
     },
-    write::tables, //
+    write::{
+        tables,
+        worker, //
+    }, //
 };
 
 module! {
@@ -172,11 +174,17 @@ fn start() -> Result {
     tables::fill();
     describe::init();
     floor::start(PARTS);
-    modules::start_modules();
-    work::start_worker();
+    life::start_modules();
+    work::start_worker(each_second);
     blog_stay();
     RUNS.store(true, Relaxed);
     Ok(())
+}
+
+/// What is done about once a second.
+extern "C" fn each_second() {
+    worker::work();
+    glue::draw_key();
 }
 
 /// Built in, BLog starts by an early initcall, before any driver's code (`sys/exports.c`). There is

@@ -10,13 +10,11 @@
 #include <linux/blog.h>
 #include <linux/types.h>
 
-struct blog_config;
 struct dentry;
 struct file;
 struct file_operations;
 struct iov_iter;
 struct kernel_param;
-struct module;
 struct page;
 struct poll_table_struct;
 struct task_struct;
@@ -29,27 +27,14 @@ struct blog_place {
 };
 
 /* Exported to drivers; what is instantiated in their code calls these. In Rust: */
-const struct blog_component *blog_component_register(const char *name,
-						     const struct blog_config *config, u32 abi);
-void blog_component_unregister(const struct blog_component *comp);
 struct blog_place blog_reserve(const struct blog_component *comp, const void *ring, u32 bytes,
 			       u64 ts);
 void blog_stored(const struct blog_component *comp, u32 site_shl10, const void *payload,
 		 size_t size);
 extern u8 blog_clock_is_counter;
 
-/* From the linker script, where BLog is built in. */
-extern struct blog_site __start_blog_sites[], __stop_blog_sites[];
-extern struct blog_component *__start_blog_components[], *__stop_blog_components[];
-
 /* In Rust, called from C. */
-extern const u32 blog_abi;
 int blog_start(void);
-void blog_module_coming(const char *name, const u8 *build_id, struct blog_site *sites,
-			u32 num_sites, struct blog_component **comps, u32 num_comps);
-void blog_module_going(const struct module *mod);
-void blog_work(void);
-void blog_reap(void);
 int blog_max_kb_changed(void);
 
 /* tracepoint.c, for Rust and hookless.c. */
@@ -173,9 +158,8 @@ u32 blog_param_max_kb(void);
 bool blog_is_quiet(void);
 void blog_params_start(void);
 extern char *blog_param_clock;
-bool blog_within_module(const struct module *mod, const void *p);
-void blog_start_modules(void);
-void blog_start_worker(void);
+void blog_start_worker(void (*each_second)(void));
+void blog_start_reaping(void (*reap)(void));
 u32 blog_hz(void);
 void blog_pause(void);
 void blog_queue_reap(void);

@@ -5,7 +5,6 @@
 
 pub(crate) mod glue;
 pub(crate) mod hook;
-pub(crate) mod modules;
 pub(crate) mod pages;
 pub(crate) mod params;
 pub(crate) mod quiesce;

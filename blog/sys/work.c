@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work items that exist from the start and need no memory: the worker
- * (write/worker.rs), and the one that removes components that are gone (life.rs).
+ * Work items that exist from the start and need no memory: the worker, and the one that removes
+ * components that are gone. Both call functions of floors above, which start them.
  */
 
 #include <linux/delay.h>
@@ -25,21 +25,37 @@ void blog_pause(void)
 static void blog_work_fn(struct work_struct *work);
 static DECLARE_DEFERRABLE_WORK(blog_delayed_work, blog_work_fn);
 
-static void blog_work_fn(struct work_struct *work)
-{
-	blog_work();
-	blog_draw_key();
-	blog_start_worker();
-}
+static void (*blog_each_second)(void);
 
-void blog_start_worker(void)
+static void blog_queue_work(void)
 {
 	queue_delayed_work(system_dfl_wq, &blog_delayed_work, HZ);
 }
 
+static void blog_work_fn(struct work_struct *work)
+{
+	blog_each_second();
+	blog_queue_work();
+}
+
+/* Once */
+void blog_start_worker(void (*each_second)(void))
+{
+	blog_each_second = each_second;
+	blog_queue_work();
+}
+
+static void (*blog_reap)(void);
+
 static void blog_reap_fn(struct work_struct *work)
 {
 	blog_reap();
+}
+
+/* Once, before anything is queued */
+void blog_start_reaping(void (*reap)(void))
+{
+	blog_reap = reap;
 }
 
 static DECLARE_WORK(blog_reap_work, blog_reap_fn);

@@ -3,11 +3,15 @@
 //! Work items that exist from the start: the Rust side of `work.c`.
 
 unsafe extern "C" {
-    /// Has `blog_work` called about once a second. Process context.
+    /// Has a function called about once a second, from now on. Process context, once.
     #[link_name = "blog_start_worker"]
-    pub(crate) safe fn start_worker();
+    pub(crate) safe fn start_worker(each_second: extern "C" fn());
 
-    /// Has `blog_reap` called soon. Any context that may take an ordinary lock.
+    /// Sets what [`queue_reap`] has called. Once, before that.
+    #[link_name = "blog_start_reaping"]
+    pub(crate) safe fn start_reaping(reap: extern "C" fn());
+
+    /// Has that function called soon. Any context that may take an ordinary lock.
     #[link_name = "blog_queue_reap"]
     pub(crate) safe fn queue_reap();
 

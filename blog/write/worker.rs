@@ -28,9 +28,8 @@ pub(crate) fn looks() -> u64 {
     LOOKS.load(Relaxed)
 }
 
-/// From `sys/work.c`.
-#[no_mangle]
-extern "C" fn blog_work() {
+/// From main.rs.
+pub(crate) fn work() {
     LOOKS.fetch_add(1, Relaxed);
     clock::tick();
     let tended = registry::components().filter_map(|state| state.look_at_memory(Memory::tend));

@@ -55,7 +55,7 @@ struct module_memory {
 	unsigned int size;
 };
 
-/* For sys/modules.c: after a module's code, its constants. */
+/* For life.c: after a module's code, its constants. */
 static inline struct module_memory blog_old_rodata(const struct module *mod)
 {
 	const struct module_layout *core = &mod->core_layout;

@@ -9,7 +9,7 @@
 #include <linux/rcupdate.h>
 #include <linux/string.h>
 
-#include "glue.h"
+#include "life.h"
 
 #ifdef CONFIG_MODULES
 /* Where a module's constants are. Older kernels know it otherwise: packaging/anykernel/compat.h. */
