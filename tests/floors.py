@@ -73,8 +73,6 @@ NOT_YET: dict[str, tuple[str, ...]] = {
         "declares what blog/ defines",
         "declares what blog/arch/ defines",
         "declares what blog/clock/ defines",
-        "declares what blog/files/ defines",
-        "declares what blog/registry/ defines",
         "declares what blog/tasks/ defines",
         "declares what blog/write/ defines",
         "declares what rust/kernel/blog/ defines",
@@ -83,8 +81,6 @@ NOT_YET: dict[str, tuple[str, ...]] = {
         "is in a circle with blog/sys/work",
         "uses blog/write/ccall.c, which is above it",
     ),
-    "blog/sys/params.c": ("uses blog/registry/mod.rs, which is above it",),
-    "blog/sys/tree.c": ("uses blog/files/mod.rs, which is above it",),
     "blog/sys/work.c": ("several files in Rust declare what it defines",),
     "blog/write/ccall.c": (
         "blog/sys/glue.rs of another folder declares what it defines",

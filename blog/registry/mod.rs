@@ -285,12 +285,10 @@ pub(crate) fn name_bytes(field: &[u8]) -> &[u8] {
 const TRIES: u32 = 8;
 
 /// `blog.max_kb` has been set: components give up what is too much, each in proportion to what it
-/// can spare. Waits until that is free. From `sys/params.c`, one at a time, perhaps before BLog has
-/// started: then nothing is used.
+/// can spare. Waits until that is free. From `sys/params.c`, one at a time.
 ///
 /// `EBUSY` if they can't give up so much: then they keep what they have.
-#[no_mangle]
-pub(crate) extern "C" fn blog_max_kb_changed() -> c_int {
+extern "C" fn max_kb_changed() -> c_int {
     let (limit, mut gone) = (budget::limit(), Chain::new());
     if budget::used() <= limit {
         return 0;
@@ -333,7 +331,7 @@ pub(crate) fn init() {
         IMAGES.init();
     }
     inert::init();
-    params::start();
+    params::start(max_kb_changed);
     if params::is_quiet() {
         pr_info!("this is a kdump kernel: nothing is recorded without kdump=1\n");
     }

@@ -35,7 +35,6 @@ extern u8 blog_clock_is_counter;
 
 /* In Rust, called from C. */
 int blog_start(void);
-int blog_max_kb_changed(void);
 
 /* tracepoint.c, for Rust and hookless.c. */
 int blog_tracepoint_attach(const char *name, void *probe, void *data);
@@ -156,7 +155,7 @@ const char *blog_lacks(void);
 void blog_uts(char names[3][64]);
 u32 blog_param_max_kb(void);
 bool blog_is_quiet(void);
-void blog_params_start(void);
+void blog_params_start(int (*max_kb_changed)(void));
 extern char *blog_param_clock;
 void blog_start_worker(void (*each_second)(void));
 void blog_start_reaping(void (*reap)(void));

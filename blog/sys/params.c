@@ -27,10 +27,14 @@
 static bool blog_runs;
 /* Held while the limit is set. */
 static DEFINE_MUTEX(blog_params_lock);
+/* What makes a new limit true; none before BLog starts, when nothing is used. */
+static int (*blog_max_kb_changed)(void);
 
-/* From now on, what isn't understood is refused. */
-void blog_params_start(void)
+/* From now on, what isn't understood is refused. Once */
+void blog_params_start(int (*max_kb_changed)(void))
 {
+	guard(mutex)(&blog_params_lock);
+	blog_max_kb_changed = max_kb_changed;
 	WRITE_ONCE(blog_runs, true);
 }
 
@@ -78,7 +82,7 @@ int blog_set_max_kb(u32 kb)
 	guard(mutex)(&blog_params_lock);
 	old = blog_max_kb;
 	WRITE_ONCE(blog_max_kb, kb);
-	ret = blog_max_kb_changed();
+	ret = blog_max_kb_changed ? blog_max_kb_changed() : 0;
 	if (ret)
 		WRITE_ONCE(blog_max_kb, old);
 	return ret;

@@ -13,9 +13,10 @@ unsafe extern "C" {
     #[link_name = "blog_param_max_kb"]
     pub(crate) safe fn max_kb() -> u32;
 
-    /// BLog starts: what parameters don't understand from now on is refused.
+    /// BLog starts: what parameters don't understand from now on is refused. `max_kb_changed` is
+    /// called after each change of the limit, one at a time; on an error, the change is undone. Once.
     #[link_name = "blog_params_start"]
-    pub(crate) safe fn start();
+    pub(crate) safe fn start(max_kb_changed: extern "C" fn() -> c_int);
 
     /// Whether nothing is to be recorded unless somebody wants it: in a kdump kernel.
     #[link_name = "blog_is_quiet"]
