@@ -62,8 +62,8 @@ use crate::{
 };
 
 unsafe extern "C" {
-    /// Starts to call [`blog_module_coming`] and [`blog_module_going`]: for what is built in, and for
-    /// modules from then on. Process context.
+    /// Starts to call [`blog_module_coming`] and [`blog_module_going`]: for what is built in, and
+    /// for modules from then on. Process context.
     #[link_name = "blog_start_modules"]
     pub(crate) safe fn start_modules();
 
@@ -127,7 +127,8 @@ fn sweep() {
     }
 }
 
-/// Takes away all that belongs to components that are out of sight. From the work item of [`work::queue_reap`].
+/// Takes away all that belongs to components that are out of sight. From the work item of
+/// [`work::queue_reap`].
 ///
 /// A snapshot or stream that is being read keeps the memory until its file is closed.
 extern "C" fn reap() {

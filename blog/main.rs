@@ -8,7 +8,7 @@
 //!
 //! | floor | what it is |
 //! |---|---|
-//! | `main.rs` | starts the floors |
+//! | `main.rs`, `exports.c` | start the floors, export symbols |
 //! | `life.rs` | components and images come and go, on all floors |
 //! | `files/` | the files in tracefs and debugfs, and the effects of reading and writing them |
 //! | `crash/` | structures for crash tools |
@@ -147,7 +147,7 @@ impl kernel::Module for Blog {
             false if !RUNS.load(Relaxed) => return Err(ENODEV),
             false => (),
         }
-        clock::start_suspend();
+        clock::suspend::start();
         files::init();
         Ok(Self)
     }
@@ -156,7 +156,7 @@ impl kernel::Module for Blog {
 static RUNS: AtomicBool = AtomicBool::new(false);
 
 unsafe extern "C" {
-    // sys/exports.c
+    // exports.c
     safe fn blog_stay();
 }
 
@@ -187,7 +187,7 @@ extern "C" fn each_second() {
     glue::draw_key();
 }
 
-/// Built in, BLog starts by an early initcall, before any driver's code (`sys/exports.c`). There is
+/// Built in, BLog starts by an early initcall, before any driver's code (`exports.c`). There is
 /// only one CPU yet, and no tracefs or debugfs; but there are memory, work queues and RCU, and RCU
 /// for tasks, and static keys can be switched.
 #[cfg(not(MODULE))]

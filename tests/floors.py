@@ -32,24 +32,6 @@ SYMBOL = re.compile(r"(?<![!\w])[A-Z][A-Z0-9_]+")
 
 # Faults of today, each in its file. An entry goes with its fault.
 NOT_YET: dict[str, tuple[str, ...]] = {
-    "blog/arch/arm64.c": (
-        "blog/clock/mod.rs of another folder declares what it defines",
-        "no floor in the table of blog/main.rs has it",
-    ),
-    "blog/arch/generic.c": (
-        "blog/clock/mod.rs of another folder declares what it defines",
-        "no floor in the table of blog/main.rs has it",
-    ),
-    "blog/arch/um.c": (
-        "blog/clock/mod.rs of another folder declares what it defines",
-        "no floor in the table of blog/main.rs has it",
-    ),
-    "blog/arch/x86_64.c": (
-        "blog/clock/mod.rs of another folder declares what it defines",
-        "no floor in the table of blog/main.rs has it",
-    ),
-    "blog/clock/pairs.rs": ("is in a circle with blog/clock/suspend",),
-    "blog/clock/suspend.c": ("several files in Rust declare what it defines",),
     "blog/crash/describe.rs": (
         "its type Lists has the name of another one in blog/memory/pool/shelf.rs",
     ),
@@ -61,18 +43,7 @@ NOT_YET: dict[str, tuple[str, ...]] = {
     "blog/registry/images.rs": (
         "its type Facts has the name of another one in blog/tasks/mod.rs rust/kernel/blog/wire/persist.rs",
     ),
-    "blog/sys/exports.c": (
-        "blog/clock/mod.rs of another folder declares what it defines",
-        "blog/main.rs of another folder declares what it defines",
-        "uses blog/life.rs, which is above it",
-        "uses blog/main.rs, which is above it",
-        "uses blog/write/ccall.rs, which is above it",
-        "uses blog/write/slow.rs, which is above it",
-    ),
     "blog/sys/glue.h": (
-        "declares what blog/ defines",
-        "declares what blog/arch/ defines",
-        "declares what blog/clock/ defines",
         "declares what blog/tasks/ defines",
         "declares what blog/write/ defines",
         "declares what rust/kernel/blog/ defines",
@@ -183,6 +154,11 @@ class Source:
     @property
     def folder(self) -> str:
         return f"{PurePosixPath(self.name).parent}/"
+
+    @property
+    def home(self) -> str:
+        """The folder; of C that differs by architecture, that around arch/."""
+        return self.folder if self.is_rust else self.folder.removesuffix("arch/")
 
     @property
     def is_rust(self) -> bool:
@@ -502,14 +478,19 @@ class Tree:
     def read_floors(self) -> list[str]:
         """The floors, from the top down: beginnings of names."""
         text = (self.top / "blog/main.rs").read_text()
-        rows = re.findall(r"^//! \| `([\w./]+)` \|", text, re.M)
-        floors = [MODULE + row for row in rows]
+        rows = re.findall(r"^//! \| ((?:`[\w./]+`(?:, )?)+) \|", text, re.M)
+        # Of several names of one floor, the others are beside the first.
+        floors, self.beside = [], {}
+        for first, *others in (re.findall(r"`([\w./]+)`", row) for row in rows):
+            floors.append(MODULE + first)
+            self.beside.update({MODULE + name: MODULE + first for name in others})
         if PARTS not in floors:
             floors.insert(1, PARTS)
         return floors + [CRATE + row for row in CRATE_FLOORS]
 
     def floor(self, name: str) -> int | None:
         name = name.replace("rust/kernel/blog.rs", f"{CRATE}../blog.rs")
+        name = self.beside.get(name, name)
         for n, floor in enumerate(self.floors):
             if floor.endswith("/") and name.startswith(floor) or node_of(name) == node_of(floor):
                 return n
@@ -675,9 +656,10 @@ def nothing_goes_in_circles(tree: Tree) -> Iterator[Fault]:
         for other in uses:
             if tree.floor(name) != tree.floor(other):
                 continue
-            if tree.sources[name].folder != tree.sources[other].folder:
-                folders[tree.sources[name].folder].add(tree.sources[other].folder)
-            here, there = node_of(name), node_of(other)
+            here, there = tree.sources[name].home, tree.sources[other].home
+            if here != there:
+                folders[here].add(there)
+            here, there = (node_of(tree.beside.get(file, file)) for file in (name, other))
             if here != there and not is_inside(here, there):
                 files[here].add(there)
     for graph in (files, folders):
@@ -764,7 +746,7 @@ def c_stands_beside_its_rust(tree: Tree) -> Iterator[Fault]:
                 if not other.is_rust and source.name != EXPORTED:
                     users[other.name].add(source.name)
     for name, found in sorted(users.items()):
-        folder = tree.sources[name].folder.removesuffix("arch/")
+        folder = tree.sources[name].home
         others = sorted(user for user in found if tree.sources[user].folder != folder)
         if len(found) - len(others) > 1:
             yield Fault(name, "several files in Rust declare what it defines",
@@ -781,10 +763,10 @@ def headers_declare_their_folder(tree: Tree) -> Iterator[Fault]:
             continue
         others: dict[str, list[str]] = defaultdict(list)
         for symbol in source.declares:
-            folders = {other.folder for other in tree.definers.get(symbol, ())}
+            folders = {other.home for other in tree.definers.get(symbol, ())}
             if not folders and symbol not in known:
                 yield Fault(source.name, f"declares {symbol}, which nothing defines")
-            elif folders and source.folder not in {x.removesuffix("arch/") for x in folders}:
+            elif folders and source.folder not in folders:
                 others[sorted(folders)[0]].append(symbol)
         for folder, symbols in sorted(others.items()):
             yield Fault(source.name, f"declares what {folder} defines", " ".join(symbols))

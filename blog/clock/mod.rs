@@ -8,16 +8,17 @@
 //! it to the ring's last value.
 //!
 //! If the counter stops, jumps or can't be trusted any more, BLog changes to the other clock, for
-//! good: see Documentation/blog/design-read.rst, "Clock". [`blog_clock_sleeps`], [`checked`] and
+//! good: see Documentation/blog/design-read.rst, "Clock". [`suspend`], [`checked`] and
 //! [`tick`] look for that. The kernel never converts times: the decoder draws lines through
 //! [`pairs`].
 
+mod local;
 mod pairs;
+pub(crate) mod suspend;
 
 use core::sync::atomic::{
     AtomicBool,
     AtomicU64,
-    AtomicU8,
     Ordering::*, //
 };
 use kernel::{
@@ -40,6 +41,7 @@ use kernel::{
     prelude::*, //
 };
 
+use self::local::blog_clock_is_counter;
 pub(crate) use self::pairs::{
     since,
     steps,
@@ -48,20 +50,11 @@ pub(crate) use self::pairs::{
 use crate::sys::params;
 
 unsafe extern "C" {
-    // sys/exports.c
-    safe static blog_clock_is_counter: AtomicU8;
-
-    // ../arch: the first one in process context, the others in any.
+    // arch/: the first one in process context, the others in any.
     fn blog_counter_quality(khz: *mut u32) -> u32;
     safe fn blog_counter() -> u64;
     safe fn blog_counter_unstable() -> bool;
     pub(crate) safe fn blog_counter_sleeps() -> bool;
-    safe fn blog_local_clock() -> u64;
-
-    /// Starts noting when the machine sleeps. Once, in process context, when timekeeping has
-    /// started.
-    #[link_name = "blog_start_suspend"]
-    pub(crate) safe fn start_suspend();
 }
 
 /// What a counter is worth that is there, but for which nobody vouches.
@@ -268,7 +261,7 @@ fn pair(base: u64) -> ClockPair {
     let (mut pair, mut best) = (ClockPair::default(), u64::MAX);
     for _ in 0..5 {
         let before = read();
-        let (mono, local) = (mono(), blog_local_clock());
+        let (mono, local) = (mono(), local::clock());
         // SAFETY: No requirements. Any context.
         let [boot, real] = unsafe {
             [
@@ -311,24 +304,4 @@ pub(crate) fn tick() {
         );
     }
     pairs::note_each_second();
-}
-
-/// The machine is about to sleep, or has just awoken: some clock may stop, or has stopped. Times
-/// before and after that are on no line that goes on, so both instants are noted. From `suspend.c`.
-#[no_mangle]
-pub(crate) extern "C" fn blog_clock_note() {
-    pairs::note();
-}
-
-/// It sleeps next, or was just `awoken`: one CPU runs, and interrupts are off. From `suspend.c`.
-#[no_mangle]
-pub(crate) extern "C" fn blog_clock_sleeps(awoken: bool) {
-    let stops = match awoken {
-        false => blog_counter_sleeps(),
-        // Where it doesn't stop in RAM, it does in a machine that was off (hibernation).
-        true => pairs::last().is_some_and(|(clock, _)| blog_counter() < clock),
-    };
-    if !(is_counter() && stops && leave(None)) {
-        pairs::note();
-    }
 }

@@ -32,6 +32,7 @@ use kernel::{
 };
 
 use super::{
+    local,
     mono,
     pair, //
 };
@@ -176,19 +177,16 @@ pub(super) fn note() {
     step();
 }
 
-unsafe extern "C" {
-    // clock/suspend.c
-    /// Adds one, unless somebody else is doing that just now. Any context but an NMI, and not from
-    /// a log call.
-    #[link_name = "blog_clock_add"]
-    safe fn add();
-}
-
-/// Called by [`add`], with interrupts off: so the code that puts the machine to sleep, with one CPU
-/// left and interrupts off, finds nobody in the middle of this.
-#[no_mangle]
-extern "C" fn blog_clock_push() {
-    change(|pairs| pairs.push(pair(clock_base())));
+/// Adds one, unless somebody else is doing that just now. Any context but an NMI, and not from a
+/// log call.
+///
+/// Interrupts are off meanwhile: so the code that puts the machine to sleep, with one CPU left and
+/// interrupts off, finds nobody in the middle of this.
+fn add() {
+    extern "C" fn push() {
+        change(|pairs| pairs.push(pair(clock_base())));
+    }
+    local::with_irqs_off(push);
 }
 
 /// The same, if the last one is a second old.

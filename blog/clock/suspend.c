@@ -10,26 +10,10 @@
  * order: opening /dev/snapshot also calls them.
  */
 #include <linux/notifier.h>
-#include <linux/sched/clock.h>
 #include <linux/suspend.h>
 #include <linux/syscore_ops.h>
 
-#include "../sys/glue.h"
-
-/* The clock of the kernel's log, which may be an inline function. */
-u64 blog_local_clock(void)
-{
-	return local_clock();
-}
-
-void blog_clock_add(void)
-{
-	unsigned long flags;
-
-	local_irq_save(flags);
-	blog_clock_push();
-	local_irq_restore(flags);
-}
+#include "clock.h"
 
 static int blog_syscore_suspend(void *data)
 {

@@ -20,30 +20,9 @@ struct poll_table_struct;
 struct task_struct;
 struct vm_area_struct;
 
-/* Where a record goes; struct Place of rust/kernel/blog/ring/. */
-struct blog_place {
-	const void *ring;
-	u64 ts;
-};
-
-/* Exported to drivers; what is instantiated in their code calls these. In Rust: */
-struct blog_place blog_reserve(const struct blog_component *comp, const void *ring, u32 bytes,
-			       u64 ts);
-void blog_stored(const struct blog_component *comp, u32 site_shl10, const void *payload,
-		 size_t size);
-extern u8 blog_clock_is_counter;
-
-/* In Rust, called from C. */
-int blog_start(void);
-
 /* tracepoint.c, for Rust and hookless.c. */
 int blog_tracepoint_attach(const char *name, void *probe, void *data);
 void blog_tracepoint_detach(const char *name, void *probe, void *data);
-
-/* In Rust, called by clock/suspend.c. */
-void blog_clock_note(void);
-void blog_clock_push(void);
-void blog_clock_sleeps(bool awoken);
 
 /* In Rust, with the hooks: where crash tools start, and its freeze. */
 void blog_root_freeze(u64 counter, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
@@ -142,10 +121,6 @@ void blog_draw_key(void);
 bool blog_hash(const void *bytes, size_t len, u64 *hash);
 u64 blog_hash_lock(unsigned long lock);
 u32 blog_where(void);
-void blog_clock_add(void);
-void blog_start_suspend(void);
-void blog_stay(void);
-u64 blog_local_clock(void);
 struct task_struct *blog_current(void);
 void blog_task_facts(const struct task_struct *task, struct blog_task_facts *facts);
 unsigned long blog_tls_lock(u32 group);
@@ -175,18 +150,5 @@ void blog_flush_reap(void);
 void blog_pretend_reclaim(bool begin);
 char blog_state_letter(u32 state, u32 exit_state);
 void blog_wake_cpus(void);
-
-/*
- * The counter of the processor: a file in ../arch for each architecture.
- *
- * What it is worth as a clock, in process context: 0 there is none, 1 it is there but may stop,
- * change its rate or differ between CPUs, 2 it may be used. Then, in any context: the counter;
- * whether 2 was a mistake, as the kernel has found out by now; whether it stops when the machine
- * sleeps in RAM, or starts again.
- */
-u32 blog_counter_quality(u32 *khz);
-u64 blog_counter(void);
-bool blog_counter_unstable(void);
-bool blog_counter_sleeps(void);
 
 #endif

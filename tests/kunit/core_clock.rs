@@ -6,7 +6,7 @@
 #[kunit_tests(blog_clock)]
 mod suite {
     use super::rig::*;
-    use crate::clock::*;
+    use crate::clock::{suspend::*, *};
     use kernel::{
         blog::{
             root::blog_root,

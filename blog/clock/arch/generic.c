@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * An architecture without a file of its own: there is no counter that every log
- * call may read. See ../sys/glue.h.
+ * call may read. See ../clock.h.
  */
 #include <linux/types.h>
 
-#include "../sys/glue.h"
+#include "../clock.h"
 
 notrace u64 blog_counter(void)
 {

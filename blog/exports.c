@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What others see of the Rust side: symbols for drivers, and the initcall if it is built in. */
 
-#include <linux/cache.h>
 #include <linux/export.h>
 #include <linux/init.h>
 #include <linux/module.h>
 
-#include "glue.h"
+#include "life.h"
+#include "main.h"
+#include "sys/glue.h"
+#include "write/slow.h"
 
 /* The body is in life.rs or write/slow.rs. */
 #define EXPORT_RUST_SYMBOL_GPL(sym) EXPORT_SYMBOL_GPL(sym)
@@ -15,13 +17,6 @@ EXPORT_RUST_SYMBOL_GPL(blog_component_register);
 EXPORT_RUST_SYMBOL_GPL(blog_component_unregister);
 EXPORT_RUST_SYMBOL_GPL(blog_reserve);
 EXPORT_RUST_SYMBOL_GPL(blog_stored);
-
-/*
- * Written once, before anything can log. Each component refers to it: so a module
- * that has one is loaded after BLog, which its loading calls then.
- */
-u8 blog_clock_is_counter __read_mostly;
-EXPORT_SYMBOL_GPL(blog_clock_is_counter);
 
 /*
  * From here on, BLog can't be removed. Nobody can tell when the last log call has

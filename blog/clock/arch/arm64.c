@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The virtual counter of arm64, and what it is worth as a clock: see ../sys/glue.h. */
+/* The virtual counter of arm64, and what it is worth as a clock: see ../clock.h. */
 #include <linux/cpumask.h>
 #include <linux/of.h>
 #include <linux/percpu.h>
@@ -7,7 +7,7 @@
 #include <asm/arch_timer.h>
 #include <asm/sysreg.h>
 
-#include "../sys/glue.h"
+#include "../clock.h"
 
 /* As rust/kernel/blog/call/arch/arm64.rs reads it */
 notrace u64 blog_counter(void)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The counter of x86_64, and what it is worth as a clock: see ../sys/glue.h. */
+/* The counter of x86_64, and what it is worth as a clock: see ../clock.h. */
 #include <linux/cpufeature.h>
 #include <linux/types.h>
 #include <asm/tsc.h>
 
-#include "../sys/glue.h"
+#include "../clock.h"
 
 notrace u64 blog_counter(void)
 {

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The start of BLog: between exports.c and main.rs. */
+
+#ifndef BLOG_MAIN_H
+#define BLOG_MAIN_H
+
+/* In Rust, if BLog is built in */
+int blog_start(void);
+
+/* In C */
+void blog_stay(void);
+
+#endif
