@@ -163,7 +163,7 @@ impl Listed {
 
 /// The lists, for last words: all is read by [`fetch`].
 #[derive(Clone, Copy)]
-pub(crate) struct Lists(u64);
+pub(crate) struct CrashLists(u64);
 
 /// An entry of a list that may not be there.
 fn entry<T: FromBytes>(list: *const [T], n: usize) -> Option<T> {
@@ -171,7 +171,7 @@ fn entry<T: FromBytes>(list: *const [T], n: usize) -> Option<T> {
     (n < list.len()).then(|| fetch_value(at as u64))?
 }
 
-impl Lists {
+impl CrashLists {
     /// One of the lists, by its place.
     fn list<T>(self, place: usize) -> Option<*const [T]> {
         Kept::fetch(self.0.wrapping_add(place as u64))
@@ -226,10 +226,10 @@ impl Lists {
 static LISTED: AtomicPtr<Listed> = AtomicPtr::new(ptr::null_mut());
 
 /// The lists, if there are any. Any context; the caller holds RCU's lock as long as it uses them.
-pub(crate) fn lists() -> Option<Lists> {
+pub(crate) fn lists() -> Option<CrashLists> {
     // ORDERING: Acquire pairs with the exchange in `list`, so the lists are complete.
     let listed = LISTED.load(Acquire);
-    (!listed.is_null()).then_some(Lists(listed as u64))
+    (!listed.is_null()).then_some(CrashLists(listed as u64))
 }
 
 /// Updates crash tools' list of images. Without memory for that, the list stays as it is. Process

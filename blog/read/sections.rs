@@ -39,7 +39,7 @@ use crate::{
     },
     tasks::{
         self,
-        Chain, //
+        WaitChain, //
     },
     write::tables, //
 };
@@ -318,7 +318,7 @@ impl Sections {
         }
         while self.len <= HEADER + (TASKS - 1 - format::WAIT_LINKS) * size_of::<format::Task>() {
             let selection = &self.selection;
-            let mut chain = Chain::default();
+            let mut chain = WaitChain::default();
             let mut writers = iter::from_fn(|| {
                 // SAFETY: The task is valid in this call.
                 let look = |task| chain = unsafe { tasks::chain(task, |_| ()) };

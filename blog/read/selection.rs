@@ -9,7 +9,7 @@
 
 use crate::{
     read::piece::Records,
-    registry::images::Facts, //
+    registry::images::ImageFacts, //
 };
 use kernel::{
     blog::{
@@ -129,7 +129,7 @@ impl Selection {
     }
 
     /// Adds the sites of an image, from the id `first` on, which follow those that are known.
-    pub(crate) fn add(&mut self, first: u32, facts: &[Facts]) -> Result {
+    pub(crate) fn add(&mut self, first: u32, facts: &[ImageFacts]) -> Result {
         if self.is_all() {
             return Ok(());
         }

@@ -75,7 +75,7 @@ pub(crate) fn build_id_len(id: &[u8; BUILD_ID_MAX]) -> u32 {
 
 /// What readers must know of a site, also when its module is gone.
 #[derive(Clone, Copy)]
-pub(crate) struct Facts {
+pub(crate) struct ImageFacts {
     pub(crate) level: Option<Level>,
     pub(crate) has_address: bool,
 }
@@ -88,7 +88,7 @@ pub(crate) struct Build {
     /// [`Images::remove`].
     sites: &'static [Site],
     /// What stays known of its sites.
-    pub(crate) facts: KVVec<Facts>,
+    pub(crate) facts: KVVec<ImageFacts>,
     /// Gates to restore when it is loaded again; empty where no site was switched.
     gates: KVVec<u8>,
     /// Its side table, if it has come with one.
@@ -253,7 +253,7 @@ impl Images {
                 floor::sites(first + sites.len() as u32 - 1)?;
                 let mut facts = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
                 for site in sites {
-                    let new = Facts {
+                    let new = ImageFacts {
                         level: site.level(),
                         has_address: site.has_address(),
                     };

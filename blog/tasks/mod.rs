@@ -19,7 +19,7 @@ use kernel::{
 unsafe extern "C" {
     safe fn blog_where() -> u32;
     safe fn blog_current() -> *mut c_void;
-    fn blog_task_facts(task: *const c_void, facts: &mut Facts);
+    fn blog_task_facts(task: *const c_void, facts: &mut TaskFacts);
     safe static blog_task_layout: TaskLayout;
     safe fn blog_tls_lock(group: u32) -> c_ulong;
     fn blog_tls_unlock(group: u32, flags: c_ulong);
@@ -74,7 +74,7 @@ impl Drop for TlsGuard {
 /// Fields of a task, as `struct task_struct` has them; `struct blog_task_facts` of `glue.h`.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Facts {
+pub(crate) struct TaskFacts {
     pub(crate) start_time: u64,
     pub(crate) self_exec_id: u64,
     comm: [u64; 2],
@@ -92,14 +92,14 @@ pub(crate) struct Facts {
 /// # Safety
 ///
 /// `task` must be valid.
-pub(crate) unsafe fn facts(task: *const bindings::task_struct) -> Facts {
-    let mut facts = Facts::default();
+pub(crate) unsafe fn facts(task: *const bindings::task_struct) -> TaskFacts {
+    let mut facts = TaskFacts::default();
     // SAFETY: By this function's requirement.
     unsafe { blog_task_facts(task.cast(), &mut facts) };
     facts
 }
 
-impl Facts {
+impl TaskFacts {
     /// The task's name. It may be torn where the task just changed it.
     pub(crate) fn comm(&self) -> [u8; file::COMM_LEN] {
         let [low, high] = self.comm.map(u64::from_le);
@@ -133,11 +133,13 @@ pub(crate) fn layout() -> TaskLayout {
 }
 
 /// What a task waits for, and who holds that; what that one waits for, and so on.
-pub(crate) type Chain = [Option<(file::Wait, Option<file::Task>)>; file::WAIT_LINKS];
+pub(crate) type WaitChain = [Option<(file::Wait, Option<file::Task>)>; file::WAIT_LINKS];
 
 /// How a part finds the chain of a task: see [`chain`].
-pub(crate) type FindChain =
-    unsafe fn(*const bindings::task_struct, &mut dyn FnMut(*mut bindings::task_struct)) -> Chain;
+pub(crate) type FindChain = unsafe fn(
+    *const bindings::task_struct,
+    &mut dyn FnMut(*mut bindings::task_struct),
+) -> WaitChain;
 
 /// That part's function, if there is one. Set before there are components.
 pub(crate) static FIND_CHAIN: SetOnce<FindChain> = SetOnce::new();
@@ -151,10 +153,10 @@ pub(crate) static FIND_CHAIN: SetOnce<FindChain> = SetOnce::new();
 pub(crate) unsafe fn chain(
     task: *const bindings::task_struct,
     mut look: impl FnMut(*mut bindings::task_struct),
-) -> Chain {
+) -> WaitChain {
     match FIND_CHAIN.as_ref() {
         // SAFETY: By this function's requirement.
         Some(find) => unsafe { find(task, &mut look) },
-        None => Chain::default(),
+        None => WaitChain::default(),
     }
 }

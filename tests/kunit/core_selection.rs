@@ -7,7 +7,7 @@ mod suite {
     use super::rig::*;
     use crate::{
         read::selection::Selection,
-        registry::images::Facts, //
+        registry::images::ImageFacts, //
     };
     use kernel::{
         blog::wire::{
@@ -25,7 +25,7 @@ mod suite {
     fn selection(secret: &[u32]) -> Result<Selection> {
         let mut selection = Selection::new(false);
         for id in 1..=4 {
-            let facts = Facts {
+            let facts = ImageFacts {
                 level: Level::from_u8(id as u8),
                 has_address: secret.contains(&id),
             };

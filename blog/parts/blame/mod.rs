@@ -20,7 +20,7 @@ use crate::{
     floor::Part,
     tasks::{
         facts,
-        Chain,
+        WaitChain,
         FIND_CHAIN, //
     }, //
 };
@@ -67,8 +67,8 @@ fn locks() -> LockLayout {
 unsafe fn chain(
     task: *const bindings::task_struct,
     look: &mut dyn FnMut(*mut bindings::task_struct),
-) -> Chain {
-    let mut chain = Chain::default();
+) -> WaitChain {
+    let mut chain = WaitChain::default();
     let _rcu = rcu::read_lock();
     let mut next = task;
     for n in 0..chain.len() {

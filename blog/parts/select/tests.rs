@@ -16,7 +16,7 @@ mod suite {
             selection::Selection,
             walk::Walk, //
         },
-        registry::images::Facts,
+        registry::images::ImageFacts,
         tests::rig::*, //
     };
     use kernel::{
@@ -44,7 +44,7 @@ mod suite {
         let mut selection = Selection::new(true);
         selection.chosen = Some(choose(words)?);
         for id in 1..=4 {
-            let facts = Facts {
+            let facts = ImageFacts {
                 level: Level::from_u8(id as u8),
                 has_address: false,
             };

@@ -69,7 +69,7 @@ use crate::{
     clock,
     crash::describe::{
         self,
-        Lists, //
+        CrashLists, //
     },
     floor::Part,
     memory::pool::WARN_RINGS,
@@ -93,7 +93,7 @@ use crate::{
     },
     tasks::{
         self,
-        Chain, //
+        WaitChain, //
     },
     write::tables, //
 };
@@ -122,7 +122,7 @@ struct Room {
     pub(crate) rings: KVec<Newest>,
     /// Pages that may still be passed on the way to the newest ones.
     steps: u32,
-    chain: Chain,
+    chain: WaitChain,
     system: format::System,
     clock: format::ClockPair,
     text: [u8; LINE_MAX],
@@ -136,7 +136,7 @@ impl Room {
             copies: Copies::new()?,
             rings: KVec::with_capacity(RINGS, GFP_KERNEL)?,
             steps: 0,
-            chain: Chain::default(),
+            chain: WaitChain::default(),
             system: sections::system(),
             clock: Default::default(),
             text: [0; LINE_MAX],
@@ -155,7 +155,7 @@ impl Room {
         // SAFETY: By this function's requirement.
         unsafe { self.find_of(task, is_hung, OF_TASK) };
         let own = self.rings.len();
-        self.chain = Chain::default();
+        self.chain = WaitChain::default();
         match is_hung {
             // SAFETY: As above.
             true => unsafe { self.find_holders(task) },
@@ -223,7 +223,7 @@ impl Room {
         }
     }
 
-    pub(crate) fn make(&mut self, task: &format::Task, lists: Lists) {
+    pub(crate) fn make(&mut self, task: &format::Task, lists: CrashLists) {
         self.lines.clear();
         self.clock = clock::instant();
         let share = PACKED_ALL / self.rings.len().max(1);
@@ -237,7 +237,7 @@ impl Room {
     }
 
     /// Makes a line of the ring at `n`; false: it has no more records, or there is no room.
-    fn line(&mut self, n: usize, share: usize, task: &format::Task, lists: Lists) -> bool {
+    fn line(&mut self, n: usize, share: usize, task: &format::Task, lists: CrashLists) -> bool {
         while !self.lines.are_full() {
             let (mut want, mut step) = (0, PIECE);
             while step >= STEP {
@@ -274,7 +274,7 @@ impl Room {
         want: usize,
         share: usize,
         task: &format::Task,
-        lists: Lists,
+        lists: CrashLists,
     ) -> Option<(usize, bool)> {
         let (len, start) = self.rings.get(n)?.cut(&mut self.copies, want)?;
         let len = take_out(&mut self.copies.page, len, |site| lists.gets(site));
@@ -283,7 +283,13 @@ impl Room {
     }
 
     /// Writes a line with a piece.
-    fn write(&mut self, n: usize, len: usize, task: &format::Task, lists: Lists) -> Option<()> {
+    fn write(
+        &mut self,
+        n: usize,
+        len: usize,
+        task: &format::Task,
+        lists: CrashLists,
+    ) -> Option<()> {
         let ring = self.rings.get(n)?;
         // What comes after the page has room for a side table.
         let (page, table) = self.copies.page.split_at_mut_checked(len)?;
