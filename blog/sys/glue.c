@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that may be unreadable: copies of it, and hashes with a key of this boot. Any
- * context.
+ * What the kernel crate lacks and several floors need. Memory that may be unreadable is copied and
+ * hashed in any context, with a key of this boot.
  */
 
+#include <linux/delay.h>
 #include <linux/export.h>
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/random.h>
 #include <linux/siphash.h>
 #include <linux/uaccess.h>
 
 #include "glue.h"
+
+u32 blog_hz(void)
+{
+	return HZ;
+}
+
+/* Waits for others who are faster than that. Process context. */
+void blog_pause(void)
+{
+	fsleep(100);
+}
 
 notrace bool blog_copy_nofault(void *dst, const void *src, size_t size)
 {
@@ -22,7 +35,7 @@ static siphash_aligned_key_t blog_key __read_mostly;
 
 /*
  * Draws it before anything can log. As random numbers can be guessed then, early in a boot, it is
- * drawn once more when they can't be. From main.rs, and about once a second from work.c.
+ * drawn once more when they can't be. From main.rs, also about once a second.
  */
 void blog_draw_key(void)
 {

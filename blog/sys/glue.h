@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions that the C and the Rust side of BLog's module call of each other. The
- * file in Rust beside each file in C declares the same.
+ * Functions of the files in C here, and those of the kernel crate that they call. The file in Rust
+ * beside each file in C declares the same.
  */
 
 #ifndef BLOG_GLUE_H
@@ -39,44 +39,6 @@ struct dentry *blog_tracefs_dir(const char *name, struct dentry *parent);
 void blog_tracefs_file(const char *name, umode_t mode, struct dentry *parent, unsigned long data,
 		       const struct file_operations *fops);
 void blog_tracefs_remove(struct dentry *dir);
-
-/* Fields of a task; struct Facts of tasks/mod.rs. */
-struct blog_task_facts {
-	u64 start_time;
-	u64 self_exec_id;
-	u64 comm[2];
-	s32 pid;
-	s32 tgid;
-	u32 state;
-	u32 exit_state;
-	u32 is_kernel;
-	u32 on_cpu;
-	u32 cpu;
-};
-
-/* Where a task has what; struct TaskLayout of rust/kernel/blog/wire/dump.rs. */
-struct blog_task_layout {
-	u32 size;
-	u32 pid;
-	u32 tgid;
-	u32 comm;
-	u32 state;
-	u32 exit_state;
-	u32 flags;
-	u32 on_cpu;
-	u32 cpu;
-	u32 blog_tls;
-	u32 tasks;
-	u32 thread_node;
-	u32 signal;
-	u32 thread_head;
-	u32 group_leader;
-	u32 stack;
-	u32 last_switch_time;
-	u32 blocker;
-};
-
-extern const struct blog_task_layout blog_task_layout;
 
 /* What a kind of file is like; Shape of sys/tree.rs. */
 enum blog_shape {
@@ -120,12 +82,6 @@ bool blog_copy_nofault(void *dst, const void *src, size_t size);
 void blog_draw_key(void);
 bool blog_hash(const void *bytes, size_t len, u64 *hash);
 u64 blog_hash_lock(unsigned long lock);
-u32 blog_where(void);
-struct task_struct *blog_current(void);
-void blog_task_facts(const struct task_struct *task, struct blog_task_facts *facts);
-unsigned long blog_tls_lock(u32 group);
-void blog_tls_unlock(u32 group, unsigned long flags);
-void blog_tls_sync(void);
 const char *blog_lacks(void);
 void blog_uts(char names[3][64]);
 u32 blog_param_max_kb(void);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Safe functions for bindings that have no abstraction.
+//! Safe functions for bindings that have no abstraction, and the Rust side of `glue.c`.
 //!
 //! The comment of a function here, and in the files beside those in C, says whether a log call may
 //! call it (any context, NMI included), or only process context.
@@ -18,7 +18,6 @@ unsafe extern "C" {
     // lib/crc/
     fn crc32_le(crc: u32, p: *const c_void, len: usize) -> u32;
 
-    // hash.c
     fn blog_copy_nofault(dst: *mut u8, src: u64, size: usize) -> bool;
 
     /// Chooses the key for private arguments. Before anything can log.

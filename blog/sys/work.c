@@ -4,22 +4,10 @@
  * components that are gone. Both call functions of floors above, which start them.
  */
 
-#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/workqueue.h>
 
 #include "glue.h"
-
-u32 blog_hz(void)
-{
-	return HZ;
-}
-
-/* Waits for others who are faster than that. Process context. */
-void blog_pause(void)
-{
-	fsleep(100);
-}
 
 /* Its timer wakes no idle CPU: while the one sleeps that has queued it, it waits. */
 static void blog_work_fn(struct work_struct *work);

@@ -18,7 +18,7 @@
 #include <linux/spinlock.h>
 #include <linux/stddef.h>
 
-#include "../sys/glue.h"
+#include "tasks.h"
 
 /*
  * Where the caller runs: context (0 task, 1 softirq, 2 hardirq, 3 NMI) in the low byte, CPU above.

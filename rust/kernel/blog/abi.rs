@@ -106,6 +106,14 @@ unsafe extern "C" {
         size: usize,
     );
 
+    /// Makes the hash of `len` bytes, by the key of this boot. False: they can't be read. Runs in
+    /// any context.
+    ///
+    /// # Safety
+    ///
+    /// `hash` is valid for a write.
+    pub(super) unsafe fn blog_hash(bytes: *const u8, len: usize, hash: *mut u64) -> bool;
+
     /// 1 if log calls may read the clock, which is the counter; 0 if they have to leave it to
     /// `blog/`. It changes while they run.
     pub(super) static blog_clock_is_counter: u8;

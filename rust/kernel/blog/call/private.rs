@@ -5,6 +5,7 @@
 use core::ptr;
 
 use super::super::{
+    abi,
     unaligned::store_unaligned,
     wire::types::{
         Privacy,
@@ -15,15 +16,6 @@ use super::super::{
     }, //
 };
 use super::arg::BlogArg;
-
-unsafe extern "C" {
-    /// Makes the hash of `len` bytes, by the key of this boot. False: they can't be read.
-    ///
-    /// # Safety
-    ///
-    /// `hash` is valid for a write.
-    fn blog_hash(bytes: *const u8, len: usize, hash: *mut u64) -> bool;
-}
 
 /// An argument that is stored as its component's setting `private` says: as a hash, by which equal
 /// values of one boot can be recognised; not at all; or as it is.
@@ -75,7 +67,7 @@ fn hash<T: BlogArg>(value: T) -> u64 {
         false => &fixed[..T::FIXED],
     };
     // SAFETY: `hash` is one. The bytes can be read.
-    unsafe { blog_hash(bytes.as_ptr(), bytes.len(), &mut hash) };
+    unsafe { abi::blog_hash(bytes.as_ptr(), bytes.len(), &mut hash) };
     hash
 }
 
