@@ -274,16 +274,13 @@ impl Owned {
             // SAFETY: The ring is new, and nobody else knows it.
             unsafe { ring.adopt(&Owner::new(Context::Shared, number)) };
             // It gets memory at once, if there is any, which nobody can take away: a call that
-            // finds nothing elsewhere finds this.
-            if ring.claim() {
-                let pages = self.pool.pages(id, false);
-                // Without a page, it gets one when it is first used.
-                // SAFETY: The ring is claimed, and the pool that of all its pages.
-                unsafe {
-                    let _ = ring.turn(&pages, Mode::Overwrite, SIZES.page, bytes, clock::now());
-                    ring.end();
-                }
-            }
+            // finds nothing elsewhere finds this. Without a page, it gets one when it is first
+            // used.
+            let (pages, now) = (self.pool.pages(id, false), clock::now());
+            // SAFETY: The ring is shared, and the pool that of all its pages.
+            let _ = unsafe { ring.claim() }.map(|writing| unsafe {
+                writing.turn(&pages, Mode::Overwrite, SIZES.page, bytes, now)
+            });
         }
         self.describe();
         Ok(())

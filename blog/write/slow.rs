@@ -24,7 +24,8 @@ use kernel::{
             Mode,
             Owner,
             Place,
-            Ring, //
+            Ring,
+            Writing, //
         },
         root,
         task,
@@ -66,17 +67,14 @@ const SHARED_TRIES: u32 = 4;
 ///
 /// # Safety
 ///
-/// `raw` is valid, the caller was in [`Ring::write`], and `ring` is null or the calling context's
-/// ring in it, in which that has begun a record, at `ts` if that isn't 0.
+/// As there.
 #[no_mangle]
-pub(crate) unsafe extern "C" fn blog_reserve(
+pub(crate) unsafe extern "C" fn blog_reserve<'a>(
     raw: *const RawComponent,
-    ring: *const Ring,
+    begun: Option<Writing<'a>>,
     bytes: u32,
     ts: u64,
-) -> Place {
-    // SAFETY: A ring that somebody writes to is valid.
-    let begun = unsafe { ring.as_ref() };
+) -> Place<'a> {
     // SAFETY: `raw` is valid. Its state was stored before it was switched on, and stays valid
     // while anybody can log to it.
     let state = unsafe { (*raw).switch().state.load(Acquire).cast::<State>().as_ref() };
@@ -100,11 +98,7 @@ pub(crate) unsafe extern "C" fn blog_reserve(
             }
             None => inert::count_lost(),
         }
-        if let Some(ring) = begun {
-            // SAFETY: The caller has begun a record in it, which isn't written.
-            unsafe { ring.end() };
-        }
-        return Place::LOST;
+        return Place::NONE;
     };
 
     if begun.is_none() && ts == Place::WARNS {
@@ -112,14 +106,18 @@ pub(crate) unsafe extern "C" fn blog_reserve(
             return place;
         }
     }
-    let ts = begun.map_or(0, |_| ts);
-    let own = begun.or_else(|| call.ring());
-    let cause = match own {
-        // SAFETY: By this function's requirements.
-        Some(own) => match unsafe { call.own_place(own, begun.is_some(), ts) } {
+    let ts = begun.as_ref().map_or(0, |_| ts);
+    let own = (begun.as_ref().map(Writing::ring)).or_else(|| call.ring());
+    let begun = begun.or_else(|| {
+        // SAFETY: It is the ring of this context.
+        own.and_then(|own| unsafe { own.begin(|| own.slot()) })
+    });
+    let cause = match begun {
+        Some(writing) => match call.own_place(writing, ts) {
             Ok(found) => return found,
             Err(cause) => cause,
         },
+        None if own.is_some() => Lost::Nested,
         None if call.frozen => Lost::Frozen,
         None => Lost::NoRing,
     };
@@ -130,11 +128,10 @@ pub(crate) unsafe extern "C" fn blog_reserve(
         }
     }
     match own {
-        // SAFETY: This is the ring's context.
-        Some(own) => unsafe { own.count_lost(cause, 1) },
+        Some(own) => own.count_lost(cause, 1),
         None => call.state.count_lost(cause, 1),
     }
-    Place::LOST
+    Place::NONE
 }
 
 /// A log call has stored a record of a component that is watched: see `kernel::blog::abi`.
@@ -175,62 +172,51 @@ struct Call<'a> {
     here: (Context, u32),
 }
 
-impl Call<'_> {
-    /// A place in the calling context's own ring, where a record may have been begun already, at
-    /// `ts` if that isn't 0.
-    ///
-    /// On an error, the record has not been begun any more, and is not counted.
-    ///
-    /// # Safety
-    ///
-    /// `ring` is the calling context's ring; see [`blog_reserve`].
-    unsafe fn own_place(&self, ring: &Ring, begun: bool, ts: u64) -> Result<Place, Lost> {
-        // SAFETY: This is the ring's context.
-        if !begun && !unsafe { ring.begin() } {
-            return Err(Lost::Nested);
-        }
+impl<'a> Call<'a> {
+    /// A place in the calling context's own ring, in which the record has begun, at `ts` if that
+    /// isn't 0. An error isn't counted yet.
+    fn own_place<'b>(&self, writing: Writing<'b>, ts: u64) -> Result<Place<'b>, Lost> {
         let ts = match ts {
-            0 => ring.not_before_last(clock::now()),
+            0 => writing.not_before_last(clock::now()),
             counter => clock::checked(counter),
         };
-        if ring.has_room(self.bytes, ts) {
-            return Ok(Place { ring, ts });
-        }
-        let (mode, max) = (self.mode(), self.state.max_bytes());
-        let renamed = ring.is_renamed().then(|| self.caller());
-        let bytes = self.bytes + renamed.map_or(0, |_| TASK_SIZE);
-        // SAFETY: This is the ring's writer, as it is the one of this context, and it has been
-        // marked as busy; the pool is the one of all of the ring's pages.
-        match unsafe { ring.turn(&self.pages(mode), mode, max, bytes, ts) } {
-            Ok(()) => {
-                if let Some(who) = renamed {
-                    // SAFETY: As above; and that has made room.
-                    unsafe { ring.tell(&who, ts) };
-                }
-                Ok(Place { ring, ts })
+        if !writing.has_room(self.bytes, ts) {
+            let (mode, max) = (self.mode(), self.state.max_bytes());
+            let renamed = writing.ring().is_renamed().then(|| self.caller());
+            let bytes = self.bytes + renamed.map_or(0, |_| TASK_SIZE);
+            // SAFETY: The ring is one of this memory, whose pool has all of its pages.
+            let turned = unsafe { writing.turn(&self.pages(mode), mode, max, bytes, ts) };
+            match turned {
+                Err(_) if self.frozen => return Err(Lost::Frozen),
+                turned => turned?,
             }
-            Err(cause) => {
-                // SAFETY: It was begun, above or by the caller.
-                unsafe { ring.end() };
-                Err(if self.frozen { Lost::Frozen } else { cause })
+            if let Some(who) = renamed {
+                writing.tell(&who, ts);
             }
         }
+        let writing = Some(writing);
+        Ok(Place { writing, ts })
     }
 
     /// A place in one of the component's shared rings.
-    fn shared_place(&self) -> Option<Place> {
+    fn shared_place(&self) -> Option<Place<'a>> {
         let max = self.memory.max_shared(self.state.max_bytes());
         self.place_in(WARN_RINGS..self.memory.shared_rings(), false, |_| max)
     }
 
     /// A place in what is for warnings and errors only, if there is a share of these.
-    fn warn_place(&self) -> Option<Place> {
+    fn warn_place(&self) -> Option<Place<'a>> {
         self.place_in(0..WARN_RINGS, true, |id| self.memory.pool.warn_bytes(id))
     }
 
     /// A place in one of these shared rings, of which each may hold so many bytes, and has a right
     /// to them if they are its `share`; 0: it isn't used.
-    fn place_in(&self, rings: Range<u32>, share: bool, max: impl Fn(u32) -> u32) -> Option<Place> {
+    fn place_in(
+        &self,
+        rings: Range<u32>,
+        share: bool,
+        max: impl Fn(u32) -> u32,
+    ) -> Option<Place<'a>> {
         let (count, who) = (rings.len() as u32, self.caller());
         (0..count.min(SHARED_TRIES)).find_map(|i| {
             let id = rings.start + who.cpu.wrapping_add(i) % count;
@@ -244,8 +230,7 @@ impl Call<'_> {
             pages.least = if share { max } else { 0 };
             let who = (&who, last);
             // SAFETY: It is a live shared ring; the pool is the one of all of its pages.
-            let ts = unsafe { ring.begin_shared(&pages, mode, max, self.bytes, clock::now, who) }?;
-            Some(Place { ring, ts })
+            unsafe { ring.begin_shared(&pages, mode, max, self.bytes, clock::now, who) }
         })
     }
 
@@ -264,7 +249,7 @@ impl Call<'_> {
     }
 
     /// Finds or makes the ring for the calling context.
-    fn ring(&self) -> Option<&Ring> {
+    fn ring(&self) -> Option<&'a Ring> {
         let (context, cpu) = self.here;
         if context == Context::Task {
             return self.task_ring(cpu);
@@ -297,7 +282,7 @@ impl Call<'_> {
     }
 
     /// Finds or makes the ring for the current task, where the fast path finds it next time.
-    fn task_ring(&self, cpu: u32) -> Option<&Ring> {
+    fn task_ring(&self, cpu: u32) -> Option<&'a Ring> {
         let task = tasks::current();
         // SAFETY: It is the current task.
         if self.frozen && unsafe { task::table(task) }.is_none() {

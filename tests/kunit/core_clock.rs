@@ -118,7 +118,8 @@ mod suite {
         let ring = kernel::blog::ring_of(rig.raw());
         // In the middle of a record, so that others go into a shared ring.
         // SAFETY: It is the ring of this task, which has just logged.
-        assert!(unsafe { (*ring).begin() });
+        let writing = unsafe { (*ring).begin(|| (*ring).slot()) };
+        assert!(writing.is_some());
         let mut logged = true;
         for n in 1..4 {
             logged &= rig.log(n);
@@ -128,8 +129,7 @@ mod suite {
         for n in 4..7 {
             logged &= rig.log(n);
         }
-        // SAFETY: As above; and the ring is busy since.
-        unsafe { (*ring).end() };
+        drop(writing);
         assert!(left && logged);
         check_break(&times(&rig, Context::Shared)?, 3, before);
         Ok(())

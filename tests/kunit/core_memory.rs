@@ -53,7 +53,6 @@ mod memory_suite {
                 Mode,
                 Owner,
                 Place,
-                Ring,
                 Tls, //
             },
             wire::record::{
@@ -181,11 +180,10 @@ mod memory_suite {
     /// Logs a warning as a driver's call does.
     fn warn(rig: &Rig, n: u64) -> bool {
         let site = SITE << LEN_BITS;
-        // SAFETY: No record has begun. What `blog_reserve` returns is as `put` demands, and 16
-        // bytes are a header and a number.
+        // SAFETY: What `blog_reserve` returns is as `put` demands, and 16 bytes are a header and a
+        // number.
         unsafe {
-            let place = blog_reserve(rig.raw(), ptr::null(), 16, Place::WARNS);
-            Ring::put(place, 16, site, |to| {
+            blog_reserve(rig.raw(), None, 16, Place::WARNS).put(16, site, |to| {
                 to.cast::<u64>().write_unaligned(WARNING + n);
             })
         }

@@ -24,6 +24,7 @@ use kernel::{
     blog::{
         ring::{
             Mode,
+            Place,
             Ring, //
         },
         root::blog_root,
@@ -193,10 +194,10 @@ pub(crate) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
     // SAFETY: By this function's requirement; and what `blog_reserve` returns is as `put` demands.
     unsafe {
         let slot = || raw.switch().slot.load(Relaxed);
-        match Ring::write(ring, slot, 16, SITE << LEN_BITS, clock::fast, fill) {
+        match (*ring).write(slot, 16, SITE << LEN_BITS, clock::fast, fill) {
             Ok(()) => true,
-            Err((begun, ts)) => {
-                Ring::put(blog_reserve(raw, begun, 16, ts), 16, SITE << LEN_BITS, fill)
+            Err(Place { writing, ts }) => {
+                blog_reserve(raw, writing, 16, ts).put(16, SITE << LEN_BITS, fill)
             }
         }
     }

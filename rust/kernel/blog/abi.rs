@@ -20,7 +20,8 @@ use super::{
     ring::{
         Place,
         Ring,
-        Tls, //
+        Tls,
+        Writing, //
     }, //
 };
 
@@ -32,9 +33,9 @@ const VERSION: usize = 1;
 #[doc(hidden)]
 pub const ABI: u32 = {
     const PLACE: [usize; 3] = [
-        size_of::<Place>(),
-        offset_of!(Place, ring),
-        offset_of!(Place, ts),
+        size_of::<Place<'_>>(),
+        offset_of!(Place<'_>, writing),
+        offset_of!(Place<'_>, ts),
     ];
     const ALL: &[&[usize]] = &[
         &[VERSION],
@@ -79,19 +80,20 @@ unsafe extern "C" {
     /// The component is registered, and nobody logs to it.
     pub(super) unsafe fn blog_component_unregister(c: *const RawComponent);
 
-    /// Finds a place for a record of `bytes`, when [`Ring::write`] could not. Runs in any context.
+    /// Finds a place for a record of `bytes`, when [`Ring::write`] could not; in a place, there is
+    /// room for it. Runs in any context.
     ///
     /// # Safety
     ///
-    /// The component is valid. The caller was in [`Ring::write`]; if `ring` is not null, it is the
-    /// ring of the calling context and of this component, and a record was begun in it, at `ts` if
-    /// that isn't 0. If it is null, `ts` is 0 or [`Place::WARNS`].
-    pub(super) unsafe fn blog_reserve(
+    /// The component is valid, and the caller a log call to it. Where a record has begun, it is in
+    /// the ring of the calling context and of this component, at `ts` if that isn't 0. Otherwise
+    /// `ts` is 0 or [`Place::WARNS`].
+    pub(super) unsafe fn blog_reserve<'a>(
         c: *const RawComponent,
-        ring: *const Ring,
+        writing: Option<Writing<'a>>,
         bytes: u32,
         ts: u64,
-    ) -> Place;
+    ) -> Place<'a>;
 
     /// Looks at the arguments that are stored of a record, before it is published. Runs in any
     /// context.

@@ -8,7 +8,7 @@ use core::{
     ptr,
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
-use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Place, Ring};
+use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Place, Ring, Writing};
 use kernel::blog::wire::dump;
 use kernel::blog::wire::{
     page::{PageInfo, PAGE_HEADER_SIZE},
@@ -203,26 +203,27 @@ impl Rig {
     }
 
     /// The slow path of a log call: what `blog_reserve` does, without shared rings.
-    pub fn reserve(&self, ring: &Ring, begun: *const Ring, bytes: u32, ts: u64) -> Place {
-        let begun = !begun.is_null();
+    pub fn reserve<'a>(
+        &self,
+        ring: &Ring,
+        begun: Option<Writing<'a>>,
+        bytes: u32,
+        ts: u64,
+    ) -> Place<'a> {
         let max = self.max_pages.saturating_mul(self.sizes().page);
-        let cause = if begun {
-            let pages = self.pool.pages(cpu(), self.steal);
-            // SAFETY: Called after `Ring::write` only, and all pages are of this pool.
-            match unsafe { ring.turn(&pages, self.mode, max, bytes, ts) } {
-                Ok(()) => return Place { ring, ts },
-                Err(cause) => cause,
+        let cause = match begun {
+            Some(writing) => {
+                let pages = self.pool.pages(cpu(), self.steal);
+                // SAFETY: All pages are of this pool.
+                match unsafe { writing.turn(&pages, self.mode, max, bytes, ts) } {
+                    Ok(()) => return Place { writing: Some(writing), ts },
+                    Err(cause) => cause,
+                }
             }
-        } else {
-            Lost::Nested
+            None => Lost::Nested,
         };
-        if begun {
-            // SAFETY: The record is given up.
-            unsafe { ring.end() };
-        }
-        // SAFETY: The caller is the ring's writer.
-        unsafe { ring.count_lost(cause, 1) };
-        Place::LOST
+        ring.count_lost(cause, 1);
+        Place::NONE
     }
 
     /// Logs one record of `who` into a shared ring.
@@ -232,9 +233,9 @@ impl Rig {
         // a place has room.
         unsafe {
             let who = (who, &self.last[ring.id() as usize]);
-            let ts = ring.begin_shared(&pages, self.mode, self.max_pages, 16, || ts, who);
-            let place = ts.map_or(Place::LOST, |ts| Place { ring, ts });
-            Ring::put(place, 16, 1 << LEN_BITS, |to| to.cast::<[u8; 8]>().write(*payload))
+            ring.begin_shared(&pages, self.mode, self.max_pages, 16, || ts, who)
+                .unwrap_or(Place::NONE)
+                .put(16, 1 << LEN_BITS, |to| to.cast::<[u8; 8]>().write(*payload))
         }
     }
 
@@ -260,10 +261,10 @@ impl Rig {
         // SAFETY: Each test writes into a ring from one thread.
         unsafe {
             let site = site << LEN_BITS;
-            match Ring::write(ring, || SLOT.into(), bytes, site, || Some(ts), fill) {
+            match ring.write(|| SLOT.into(), bytes, site, || Some(ts), fill) {
                 Ok(()) => true,
-                Err((begun, ts)) => {
-                    Ring::put(self.reserve(ring, begun, bytes, ts), bytes, site, fill)
+                Err(Place { writing, ts }) => {
+                    self.reserve(ring, writing, bytes, ts).put(bytes, site, fill)
                 }
             }
         }
@@ -292,13 +293,13 @@ impl Rig {
         let site = site << LEN_BITS;
         // SAFETY: Each test writes into a ring from one thread.
         unsafe {
-            if Ring::write_open(ring, || SLOT.into(), site, || Some(ts), fill) {
+            if ring.write_open(|| SLOT.into(), site, || Some(ts), fill) {
                 return true;
             }
-            let begun = if ring.begin() { ring } else { ptr::null() };
+            let begun = ring.begin(|| SLOT.into());
             let place = self.reserve(ring, begun, payload.len() as u32 + 8, ts);
-            let is_place = !place.ring.is_null();
-            assert!(Ring::put_open(place, site, fill));
+            let is_place = place.writing.is_some();
+            assert!(place.put_open(site, fill));
             is_place
         }
     }

@@ -160,8 +160,7 @@ struct Interrupted<'a, P: Pages>(P, &'a Ring);
 // SAFETY: As for the pool.
 unsafe impl<P: Pages> Pages for Interrupted<'_, P> {
     fn take(&self, held: u32, room: u32, most: u32) -> Option<u32> {
-        // SAFETY: This is the ring's context.
-        unsafe { self.1.count_lost(Lost::Nested, 1) };
+        self.1.count_lost(Lost::Nested, 1);
         self.0.take(held, room, most)
     }
 
@@ -185,16 +184,15 @@ fn what_is_lost_while_the_page_turns_is_told_by_the_next_record() {
     let ring = rig.adopt(1).unwrap();
     let (record, large) = (&payload(0, 100), PAGE as u32 - 300);
     for turns in 1..=4 {
+        if turns % 2 == 0 {
+            // It is reported in this turn, and what comes meanwhile isn't forgotten for that.
+            ring.count_lost(Lost::Disabled, 1);
+        }
+        let pages = Interrupted(rig.pool.pages(0, false), ring);
         // SAFETY: This is the ring's context, and all pages are of this pool.
         unsafe {
-            if turns % 2 == 0 {
-                // It is reported in this turn, and what comes meanwhile isn't forgotten for that.
-                ring.count_lost(Lost::Disabled, 1);
-            }
-            assert!(ring.begin());
-            let pages = Interrupted(rig.pool.pages(0, false), ring);
-            assert_eq!(ring.turn(&pages, Mode::Overwrite, u32::MAX, large, 1), Ok(()));
-            ring.end();
+            let writing = ring.begin(|| ring.slot()).unwrap();
+            assert_eq!(writing.turn(&pages, Mode::Overwrite, u32::MAX, large, 1), Ok(()));
         }
         assert!(rig.log(ring, 1, 1, record));
         let info = ring.info().unwrap();
@@ -361,16 +359,22 @@ fn a_shared_ring_whose_writer_has_died_takes_records_again() {
     let who = Owner::new(Context::Softirq, 0);
     assert!(rig.log_shared(ring, &who, 1, &[1; 8]));
     assert_eq!(ring.claimant(), None);
-    assert!(ring.claim());
+    // SAFETY: All writers claim it.
+    let claim = || unsafe { ring.claim() };
+    // It never ends what it has begun.
+    std::mem::forget(claim().unwrap());
     let dead = ring.claimant().unwrap();
-    assert!(!ring.claim() && !rig.log_shared(ring, &who, 2, &[2; 8]));
+    assert!(claim().is_none() && !rig.log_shared(ring, &who, 2, &[2; 8]));
     // SAFETY: The test plays all writers.
     assert!(unsafe { ring.mend(dead) });
     assert!(rig.log_shared(ring, &who, 3, &[3; 8]));
     // The next writer isn't taken for the dead one.
-    assert!(ring.claim() && ring.claimant() != Some(dead));
+    let next = claim().unwrap();
+    assert!(ring.claimant() != Some(dead));
     // SAFETY: As above.
-    assert!(!unsafe { ring.mend(dead) } && !ring.claim());
+    assert!(!unsafe { ring.mend(dead) } && claim().is_none());
+    drop(next);
+    assert_eq!(ring.claimant(), None);
     let sites: Vec<_> = rig.read(ring.id()).records;
     assert_eq!(sites.len(), 2);
 }

@@ -6,8 +6,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use kernel::blog::{
-    ring::{Mode, Owner, Pages, Place, Ring},
-    wire::record::Lost,
+    ring::{Mode, Owner, Pages, Place, Ring, Writing},
     Loaded, RawComponent, Site,
 };
 
@@ -31,11 +30,10 @@ pub fn switch_site(site: &Site) {
 //~ ^ call to unsafe function `Site::set_id` is unsafe and requires unsafe function or block
 }
 
-// A place that no ring has given.
-pub fn put() {
-    let ring = core::ptr::null();
-    Ring::put(Place { ring, ts: 1 }, 8, 1 << 10, |_| ());
-//~ ^ call to unsafe function `ring::writer::<impl Ring>::put` is unsafe and requires unsafe function or block
+// A record that may be larger than the room that there is.
+pub fn put(place: Place<'_>) {
+    place.put(8, 1 << 10, |_| ());
+//~ ^ call to unsafe function `Place::<'_>::put` is unsafe and requires unsafe function or block
 }
 
 // A ring whose page is no page.
@@ -46,21 +44,19 @@ pub fn position() -> Option<(u64, u32, u64)> {
 
 // Writing into a ring of another context, and taking pages out of a ring for another pool.
 pub fn write(ring: &Ring, pages: &impl Pages, who: &Owner, last: &AtomicU64) {
-    ring.begin();
+    ring.begin(|| 0);
 //~ ^ call to unsafe function `ring::busy::<impl Ring>::begin` is unsafe and requires unsafe function or block
-    ring.end();
-//~ ^ call to unsafe function `ring::busy::<impl Ring>::end` is unsafe and requires unsafe function or block
-    ring.count_lost(Lost::Nested, 1);
-//~ ^ call to unsafe function `ring::writer::<impl Ring>::count_lost` is unsafe and requires unsafe function or block
+    ring.claim();
+//~ ^ call to unsafe function `ring::busy::<impl Ring>::claim` is unsafe and requires unsafe function or block
     ring.mend(1);
 //~ ^ call to unsafe function `ring::busy::<impl Ring>::mend` is unsafe and requires unsafe function or block
-    let _ = ring.turn(pages, Mode::Overwrite, 4096, 8, 1);
-    //~     ^ call to unsafe function `ring::turn::<impl Ring>::turn` is unsafe and requires unsafe function or block
     let _ = ring.begin_shared(pages, Mode::Overwrite, 4096, 8, || 1, (who, last));
     //~     ^ call to unsafe function `ring::writer::<impl Ring>::begin_shared` is unsafe and requires unsafe function or block
 }
 
-pub fn steal(ring: &Ring, pages: &impl Pages) {
+pub fn steal(ring: &Ring, writing: &Writing<'_>, pages: &impl Pages) {
+    let _ = writing.turn(pages, Mode::Overwrite, 4096, 8, 1);
+    //~     ^ call to unsafe function `ring::turn::<impl Writing<'_>>::turn` is unsafe and requires unsafe function or block
     ring.steal(pages);
 //~ ^ call to unsafe function `ring::chain::<impl Ring>::steal` is unsafe and requires unsafe function or block
     ring.steal_last(pages);

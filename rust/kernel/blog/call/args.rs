@@ -22,7 +22,7 @@ use super::arg::BlogArg;
 use super::{
     super::ring::{
         Place,
-        Ring, //
+        Writing, //
     },
     component::RawComponent,
     site::Loaded,
@@ -139,8 +139,9 @@ macro_rules! impl_args {
                     // SAFETY: By our caller's promise; `store` stores `size` bytes.
                     unsafe {
                         let store = |dst| args.store(dst);
-                        if let Err((ring, ts)) = write(component, site_shl10, args.size(), store) {
-                            blog_record_slow(any, component, site_shl10, $($name,)* ring, ts);
+                        if let Err(place) = write(component, site_shl10, args.size(), store) {
+                            let Place { writing, ts } = place;
+                            blog_record_slow(any, component, site_shl10, $($name,)* writing, ts);
                         }
                     }
                 }
@@ -153,28 +154,27 @@ macro_rules! impl_args {
                     component: &RawComponent,
                     site_shl10: u32,
                     $($name: $name,)*
-                    ring: *const Ring,
+                    writing: Option<Writing<'_>>,
                     ts: u64,
                 ) {
                     let args = ($(&$name,)*);
                     // SAFETY: By our caller's promise; `store` stores `size` bytes.
                     unsafe {
                         let store = |dst| args.store(dst);
-                        write_slow(component, site_shl10, args.size(), store, (ring, ts));
+                        write_slow(component, site_shl10, args.size(), store, (writing, ts));
                     }
                 }
                 let (any, id) = (PhantomData::<()>, site.id_shl10);
                 // SAFETY: As our caller's promise; no record has begun.
                 unsafe {
                     if site.warns() {
-                        let (ring, ts) = (ptr::null(), Place::WARNS);
                         blog_record_slow(
                             any,
                             component,
                             id,
                             $(self.$index.pass_by(|| component.privacy()),)*
-                            ring,
-                            ts,
+                            None,
+                            Place::WARNS,
                         )
                     } else {
                         blog_record(

@@ -6,7 +6,10 @@
 use super::{
     super::{
         abi,
-        ring::Ring,
+        ring::{
+            Place,
+            Writing, //
+        },
         wire::{
             record::HEADER_SIZE,
             types::MAX_PAYLOAD, //
@@ -18,8 +21,7 @@ use super::{
 };
 use core::{
     cell::Cell,
-    ops::Range,
-    ptr, //
+    ops::Range, //
 };
 
 /// Marks a call as cold for the compiler.
@@ -47,34 +49,34 @@ fn clock() -> Option<u64> {
 /// As for [`BlogArgs::log`](super::args::BlogArgs::log); `site_shl10` is the site's id. `store`
 /// stores `size` bytes at the given place, and may use the bytes of the header before.
 #[inline(always)]
-pub(super) unsafe fn write(
+pub(super) unsafe fn write<'a>(
     component: &RawComponent,
     site_shl10: u32,
     size: usize,
     store: impl FnOnce(*mut u8),
-) -> Result<(), (*const Ring, u64)> {
+) -> Result<(), Place<'a>> {
     let ring = context::ring(component);
     let slot = || component.slot();
     let bytes = (HEADER_SIZE + size) as u32;
     // SAFETY: `ring` is a ring of this context or `blog_no_ring`, as the invariants of `Tls`
     // and `RawComponent` say, and stays so: a task does not leave its context in here, and other
     // contexts do not change CPU. `store` is as this function requires.
-    unsafe { Ring::write(ring, slot, bytes, site_shl10, clock, store) }
+    unsafe { (*ring).write(slot, bytes, site_shl10, clock, store) }
 }
 
 /// Does what is left to do for a record.
 ///
 /// # Safety
 ///
-/// [`write()`] has just returned `Err((ring, ts))` for the same arguments; or they are null and
-/// [`Place::WARNS`](super::super::ring::Place::WARNS).
+/// [`write()`] has just returned these two for the same arguments; or they are `None` and
+/// [`Place::WARNS`].
 #[inline(always)]
 pub(super) unsafe fn write_slow(
     component: &RawComponent,
     site_shl10: u32,
     size: usize,
     store: impl FnOnce(*mut u8),
-    (ring, ts): (*const Ring, u64),
+    (writing, ts): (Option<Writing<'_>>, u64),
 ) {
     let bytes = (HEADER_SIZE + size) as u32;
     let store = |to| {
@@ -84,20 +86,16 @@ pub(super) unsafe fn write_slow(
             unsafe { abi::blog_stored(component, site_shl10, to, size) };
         }
     };
-    // SAFETY: The record was begun where `ring` isn't null, and what `blog_reserve` returns is as
-    // `put` demands. `store` is as this function requires.
-    unsafe {
-        let place = abi::blog_reserve(component, ring, bytes, ts);
-        Ring::put(place, bytes, site_shl10, store);
-    }
+    // SAFETY: What `blog_reserve` returns has room; and `store` is as this function requires.
+    unsafe { abi::blog_reserve(component, writing, bytes, ts).put(bytes, site_shl10, store) };
 }
 
 /// Writes a record of which `fill` knows the size, if it can simply go after the last one: see
-/// [`Ring::write_open`]. Only `blog/` calls it.
+/// [`Ring::write_open`](super::super::ring::Ring::write_open). Only `blog/` calls it.
 ///
 /// # Safety
 ///
-/// As for [`write()`]; `fill` is as [`Ring::write_open`] demands.
+/// As for [`write()`]; `fill` is as `Ring::write_open` demands.
 #[doc(hidden)]
 #[inline(always)]
 pub unsafe fn write_open(
@@ -107,7 +105,7 @@ pub unsafe fn write_open(
 ) -> bool {
     let ring = context::ring(component);
     // SAFETY: As in `write`; `fill` is as this function requires.
-    unsafe { Ring::write_open(ring, || component.slot(), site_shl10, clock, fill) }
+    unsafe { (*ring).write_open(|| component.slot(), site_shl10, clock, fill) }
 }
 
 /// Does what is left to do for such a record. Only `blog/` calls it.
@@ -119,8 +117,6 @@ pub unsafe fn write_open(
 /// As for [`write()`], but `site_shl10` is one more where that is [`Place::WARNS`]; no record has
 /// begun. `fill` is as for [`write_open()`], and stores [`MAX_PAYLOAD`] bytes at most, where there
 /// is room for `slack` more.
-///
-/// [`Place::WARNS`]: super::super::ring::Place::WARNS
 #[doc(hidden)]
 pub unsafe fn write_open_slow(
     component: &RawComponent,
@@ -144,11 +140,10 @@ pub unsafe fn write_open_slow(
     let mut size = 0;
     while size <= MAX_PAYLOAD {
         let bytes = (HEADER_SIZE + size + slack) as u32;
-        // SAFETY: No record has begun. What `blog_reserve` returns is as `put_open` demands, and
-        // `fill` as this function requires.
+        // SAFETY: `fill` is as this function requires.
         unsafe {
-            let place = abi::blog_reserve(component, ptr::null(), bytes, warns.into());
-            if Ring::put_open(place, site_shl10, fill) {
+            let place = abi::blog_reserve(component, None, bytes, warns.into());
+            if place.put_open(site_shl10, fill) {
                 return;
             }
         }

@@ -7,63 +7,96 @@ use super::{
     peek::Peek,
     Ring, //
 };
-use core::sync::atomic::{
-    compiler_fence,
-    Ordering::*, //
+use core::{
+    marker::PhantomData,
+    sync::atomic::{
+        compiler_fence,
+        Ordering::*, //
+    }, //
 };
 
 /// One claim, in the bits between the slot and [`RING_BUSY`].
 const CLAIM: u32 = 1 << 16;
 
+/// The right to write into a ring. Dropping it ends the record, of which there is then what has
+/// been published.
+///
+/// It crosses the interface between drivers and `blog/` as the pointer that it is; null is `None`.
+///
+/// # Invariants
+///
+/// [`Ring::begin`] or [`Ring::claim`] has marked the ring as busy for this writer, which has not
+/// ended that: there is no other one.
+#[repr(transparent)]
+pub struct Writing<'a> {
+    ring: &'a Ring,
+    /// Its context is that of the ring.
+    _not_send: PhantomData<*mut ()>,
+}
+
+impl<'a> Writing<'a> {
+    /// The ring.
+    #[inline(always)]
+    pub fn ring(&self) -> &'a Ring {
+        self.ring
+    }
+}
+
+impl Drop for Writing<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.ring.set_idle();
+    }
+}
+
 impl Ring {
-    /// Marks the ring as busy; false where it is already, as a record is being written into it, or
-    /// where it is of another component than the one whose slot `slot` says.
+    /// Begins a record; `None` where one has begun already, or where the ring is of another
+    /// component than the one whose slot `slot` says.
     ///
-    /// The slot stays, so that nobody has to keep it for [`Self::end`], in a register. It need not
-    /// be one atomic step: who comes between a load and a store has gone again when the store
-    /// happens.
+    /// The slot stays in the word, so that nobody has to keep it in a register. It need not be one
+    /// atomic step: a nested writer between the load and the store has finished before the store.
     ///
     /// # Safety
     ///
     /// The ring isn't shared, and the caller runs in its context; or it is busy for good.
     #[inline(always)]
-    pub(super) unsafe fn begin_for(&self, slot: impl FnOnce() -> u32) -> bool {
+    pub unsafe fn begin(&self, slot: impl FnOnce() -> u32) -> Option<Writing<'_>> {
         let busy = &self.busy;
-        // SAFETY: By this function's requirement.
-        let word = unsafe { busy.peek() };
         // In this order, the other one is an operand of the comparison.
-        if word != slot() {
-            return false;
+        if busy.peek() != slot() {
+            return None;
         }
-        // INVARIANT: No record has begun, and who might begin one meanwhile interrupts this code,
-        // and has ended it when this goes on.
+        // INVARIANT: No record has begun; and a writer that begins one meanwhile interrupts this
+        // code, and has ended it when this goes on.
         busy.store(busy.load(Relaxed) | RING_BUSY, Relaxed);
         // ORDERING: A nested writer runs on this CPU, between two instructions of this code, so it
         // is enough that the compiler keeps what follows after the store.
         compiler_fence(SeqCst);
-        true
+        Some(Writing {
+            ring: self,
+            _not_send: PhantomData,
+        })
     }
 
-    /// Marks the ring as busy; false where it is already.
+    /// Begins a record in a shared ring; `None` where another writer has begun one.
     ///
     /// # Safety
     ///
-    /// The ring isn't shared, and the caller runs in its context.
-    #[inline(always)]
-    pub unsafe fn begin(&self) -> bool {
-        // SAFETY: By this function's requirement.
-        unsafe { self.begin_for(|| self.slot()) }
-    }
-
-    /// Marks a shared ring as busy for the caller; false where it is already.
-    pub fn claim(&self) -> bool {
+    /// All writers of the ring come through here.
+    pub unsafe fn claim(&self) -> Option<Writing<'_>> {
         let word = self.busy.load(Relaxed);
         if word & RING_BUSY != 0 {
-            return false;
+            return None;
         }
         let busy = word.wrapping_add(CLAIM) | RING_BUSY;
-        // ORDERING: Acquire: the stores of the writer before are visible. It pairs with `end`.
-        (self.busy.compare_exchange(word, busy, Acquire, Relaxed)).is_ok()
+        // INVARIANT: Of the writers that find it idle, one stores this.
+        // ORDERING: Acquire: the stores of the writer before are visible. It pairs with
+        // `set_idle`.
+        (self.busy.compare_exchange(word, busy, Acquire, Relaxed)).ok()?;
+        Some(Writing {
+            ring: self,
+            _not_send: PhantomData,
+        })
     }
 
     /// A number that the writer of a shared ring has, and not the next ones; `None`: there is none.
@@ -87,14 +120,9 @@ impl Ring {
             .is_ok()
     }
 
-    /// Ends what [`Self::begin`] or [`Self::claim`] began.
-    ///
-    /// # Safety
-    ///
-    /// It returned true, for the caller, who does not write into the ring any more; or the ring has
-    /// no writer, and is the caller's.
+    /// The ring can be written to: its writer has ended the record, or it has a new owner.
     #[inline(always)]
-    pub unsafe fn end(&self) {
+    pub(super) fn set_idle(&self) {
         let busy = &self.busy;
         // ORDERING: Release keeps the stores of the record before this one, for nested writers on
         // this CPU, and for the next writer of a shared ring: it pairs with `claim`. Relaxed:

@@ -3,6 +3,7 @@
 //! The chain of a ring's pages, from the oldest to the current one.
 
 use super::{
+    busy::Writing,
     page::{
         PageHeader,
         Pages,
@@ -65,78 +66,6 @@ impl RingChain {
         }
     }
 
-    /// Adds the page at `index`, which has been reset, as the newest one; `last` was that so far,
-    /// if there was any.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the ring's writer, and the page is its own, from the ring's pool.
-    #[inline]
-    pub(super) unsafe fn push(&self, index: u32, last: &PageHeader) {
-        let seen = self.oldest.load(Relaxed);
-        if seen as u32 == NO_PAGE {
-            let tag = (seen >> 32).wrapping_add(1) << 32;
-            // ORDERING: Release: who finds the page in `oldest` finds its header reset.
-            self.oldest.store(tag | u64::from(index), Release);
-        } else {
-            // ORDERING: Release: see `cut`. From here on, the last page may be taken away; all its
-            // records are there.
-            last.next.store(index, Release);
-        }
-    }
-
-    /// Takes the ring's own oldest page, if it has at least `room`.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the ring's writer, and `pages` is the pool of all pages of this ring.
-    pub(super) unsafe fn reuse(&self, pages: &impl Pages, max: u32, room: u32) -> Option<u32> {
-        let mut asked = false;
-        for tries in 1..=TRIES {
-            let seen = self.oldest.load(Relaxed);
-            if seen as u32 == NO_PAGE {
-                return None;
-            }
-            // SAFETY: What `oldest` names is a page of `pages`, and stays memory of one, even if it
-            // was taken since then.
-            let header = unsafe { &*pages.page(seen as u32) };
-            let size = header.size();
-            let last = header.next.load(Relaxed) == NO_PAGE;
-            if last && size < room {
-                if self.oldest.load(Relaxed) != seen {
-                    // A thief was faster, and the header was that of another ring's page.
-                    continue;
-                }
-                // It would be lost for nothing.
-                return None;
-            }
-            // SAFETY: By this function's requirements; the last page is the writer's to take.
-            let Some(index) = (unsafe { self.cut(pages, seen, last) }) else {
-                continue;
-            };
-            let left = max.saturating_sub(self.held.load(Relaxed));
-            if last || size >= room && size == pages.largest() && (size <= left || tries == TRIES) {
-                return Some(index);
-            }
-            // Rather a whole page instead of a small one; but it is asked for once.
-            if size < pages.largest() && left >= pages.largest() && !asked {
-                asked = true;
-                if let Some(larger) = pages.take(self.held.load(Relaxed), room, left) {
-                    // SAFETY: The page has been cut out: it is in no ring, and ours.
-                    unsafe { pages.put(index) };
-                    return Some(larger);
-                }
-            }
-            if size >= room && size <= left {
-                return Some(index);
-            }
-            // Too small, or the ring's limit was lowered.
-            // SAFETY: As above.
-            unsafe { pages.put(index) };
-        }
-        None
-    }
-
     /// Takes the page of `seen`, a value of `oldest`, out of the chain; `None` if `oldest` has
     /// changed, or if that is the last page and `last` is false. The page is the caller's then.
     ///
@@ -177,6 +106,78 @@ impl RingChain {
         self.held.fetch_sub(size, Relaxed);
         self.pages.fetch_sub(1, Relaxed);
         Some(index)
+    }
+}
+
+impl Writing<'_> {
+    /// Adds the page at `index` as the newest one: it is the ring's, from its pool, and has been
+    /// reset. The cursor still has the one before, if there was any.
+    #[inline]
+    pub(super) fn push(&self, index: u32) {
+        let Ring { chain, cursor, .. } = self.ring();
+        let seen = chain.oldest.load(Relaxed);
+        if seen as u32 == NO_PAGE {
+            let tag = (seen >> 32).wrapping_add(1) << 32;
+            // ORDERING: Release: who finds the page in `oldest` finds its header reset.
+            chain.oldest.store(tag | u64::from(index), Release);
+        } else {
+            // ORDERING: Release: see `cut`. From here on, the last page may be taken away; all its
+            // records are there.
+            cursor.header().next.store(index, Release);
+        }
+    }
+
+    /// Takes the ring's own oldest page, if it has at least `room`.
+    ///
+    /// # Safety
+    ///
+    /// `pages` is the pool of all pages of this ring.
+    pub(super) unsafe fn reuse(&self, pages: &impl Pages, max: u32, room: u32) -> Option<u32> {
+        let chain = &self.ring().chain;
+        let mut asked = false;
+        for tries in 1..=TRIES {
+            let seen = chain.oldest.load(Relaxed);
+            if seen as u32 == NO_PAGE {
+                return None;
+            }
+            // SAFETY: What `oldest` names is a page of `pages`, and stays memory of one, even if it
+            // was taken since then.
+            let header = unsafe { &*pages.page(seen as u32) };
+            let size = header.size();
+            let last = header.next.load(Relaxed) == NO_PAGE;
+            if last && size < room {
+                if chain.oldest.load(Relaxed) != seen {
+                    // A thief was faster, and the header was that of another ring's page.
+                    continue;
+                }
+                // It would be lost for nothing.
+                return None;
+            }
+            // SAFETY: By this function's requirement; the last page is the writer's to take.
+            let Some(index) = (unsafe { chain.cut(pages, seen, last) }) else {
+                continue;
+            };
+            let left = max.saturating_sub(chain.held.load(Relaxed));
+            if last || size >= room && size == pages.largest() && (size <= left || tries == TRIES) {
+                return Some(index);
+            }
+            // Rather a whole page instead of a small one; but it is asked for once.
+            if size < pages.largest() && left >= pages.largest() && !asked {
+                asked = true;
+                if let Some(larger) = pages.take(chain.held.load(Relaxed), room, left) {
+                    // SAFETY: The page has been cut out: it is in no ring, and ours.
+                    unsafe { pages.put(index) };
+                    return Some(larger);
+                }
+            }
+            if size >= room && size <= left {
+                return Some(index);
+            }
+            // Too small, or the ring's limit was lowered.
+            // SAFETY: As above.
+            unsafe { pages.put(index) };
+        }
+        None
     }
 }
 

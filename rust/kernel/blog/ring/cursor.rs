@@ -7,8 +7,8 @@ use super::{
         TS_BITS,
         TS_MASK, //
     },
-    page::PageHeader,
-    Ring, //
+    busy::Writing,
+    page::PageHeader, //
 };
 use core::sync::atomic::{
     compiler_fence,
@@ -26,7 +26,7 @@ const NO_ROOM: u64 = 1;
 ///
 /// - `page` points to a valid page header at all times: the ring's current page, or an empty one.
 /// - `limit` is at most the size of that page, or [`NO_ROOM`]: if there is no page yet, while
-///   the writer is in a [turn](super::Ring::turn), and after one that has found none. 0 means that
+///   the writer is in a [turn](Writing::turn), and after one that has found none. 0 means that
 ///   the cursor is closed: there may be something to do before the next record.
 /// - `ts_base` has the upper bits of the times in the headers from here on.
 /// - `seq` is the position of the current page, or of the last one that there was.
@@ -97,12 +97,6 @@ impl Cursor {
         self.ts_base.store(ts & !TS_MASK, Relaxed);
     }
 
-    /// Whether a record of `bytes` bytes can go after the last one.
-    #[inline]
-    pub(super) fn has_room(&self, bytes: u32) -> bool {
-        u64::from(self.header().end()) + u64::from(bytes) <= self.limit.load(Relaxed)
-    }
-
     /// Has the next record take the slow path.
     #[inline]
     pub(super) fn close(&self) {
@@ -120,31 +114,37 @@ impl Cursor {
         compiler_fence(SeqCst);
         was_closed
     }
-
-    /// Lets the fast path store up to the page's end, unless the cursor was closed after
-    /// [`Self::reopen`].
-    ///
-    /// # Safety
-    ///
-    /// The caller is the ring's writer, so the page stays the current one.
-    #[inline]
-    pub(super) unsafe fn open(&self) {
-        let size = u64::from(self.header().size());
-        // INVARIANT: That is the page's size.
-        // ORDERING: One step, as above.
-        let _ = self.limit.compare_exchange(NO_ROOM, size, Relaxed, Relaxed);
-    }
 }
 
-impl Ring {
+impl Writing<'_> {
+    /// Lets the fast path store up to the page's end, unless the cursor was closed after
+    /// [`Cursor::reopen`].
+    #[inline]
+    pub(super) fn open(&self) {
+        let cursor = &self.ring().cursor;
+        let size = u64::from(cursor.header().size());
+        // INVARIANT: That is the page's size; and as this is the writer, it stays the current one.
+        // ORDERING: One step, as above.
+        let _ = (cursor.limit).compare_exchange(NO_ROOM, size, Relaxed, Relaxed);
+    }
+
+    /// Whether a record of `bytes` bytes at time `ts` can go after the last one without a
+    /// [`turn`](Self::turn).
+    #[inline]
+    pub fn has_room(&self, bytes: u32, ts: u64) -> bool {
+        let cursor = &self.ring().cursor;
+        let end = u64::from(cursor.header().end()) + u64::from(bytes);
+        end <= cursor.limit.load(Relaxed) && cursor.knows(ts)
+    }
+
     /// Returns `now`, or the latest time that this ring has seen where that is later.
     ///
-    /// For clocks that may step back a little when they are read in an NMI or on another CPU. Only
-    /// the ring's writer calls it, between the two stores of `busy`.
+    /// For clocks that may step back a little when they are read in an NMI or on another CPU.
     #[inline(always)]
     pub fn not_before_last(&self, now: u64) -> u64 {
-        let now = now.max(self.cursor.last.load(Relaxed));
-        self.cursor.last.store(now, Relaxed);
+        let last = &self.ring().cursor.last;
+        let now = now.max(last.load(Relaxed));
+        last.store(now, Relaxed);
         now
     }
 }

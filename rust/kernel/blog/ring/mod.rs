@@ -2,7 +2,7 @@
 
 //! The ring: one writer, a chain of pages, readers that never block it.
 //!
-//! [`Ring::write`] is the fast path that `blog_log!` inlines into a driver; [`Ring::turn`] and
+//! [`Ring::write`] is the fast path that `blog_log!` inlines into a driver; [`Writing::turn`] and
 //! [`Ring::begin_shared`] are the slow path, called by `blog/`: they move a ring to its next page,
 //! and write into a ring that has several writers. This file needs nothing but `core` and compiles
 //! on the host unchanged, so that tests, loom and sanitizers run the real code. It never allocates,
@@ -31,13 +31,8 @@ mod tasktable;
 mod turn;
 mod writer;
 
-use self::{
-    chain::RingChain,
-    cursor::Cursor,
-    losses::Losses,
-    owner::Ownership, //
-};
 pub use self::{
+    busy::Writing,
     owner::{
         Info,
         Owner,
@@ -56,6 +51,12 @@ pub use self::{
     },
     turn::Mode,
     writer::Place, //
+};
+use self::{
+    chain::RingChain,
+    cursor::Cursor,
+    losses::Losses,
+    owner::Ownership, //
 };
 use super::wire::dump::{
     RingLayout,
@@ -81,13 +82,12 @@ use core::{
 ///
 /// Each role has its own. Together:
 ///
-/// - `busy` has [`RING_BUSY`] from a [`Ring::begin`] or [`Ring::claim`] that succeeded until the
-///   [`Ring::end`] that belongs to it, and then there is one such writer. Its low half is the
-///   component's slot. In a shared ring, the bits between count the claims, to distinguish them. In
-///   a ring without a writer, [`RING_BUSY`] may be set for good.
+/// - `busy` has [`RING_BUSY`] while there is a [`Writing`] of the ring, and there is never more
+///   than one. Its low half is the component's slot. In a shared ring, the bits between count the
+///   claims, to distinguish them. In a ring without a writer, [`RING_BUSY`] may be set for good.
 /// - What `cursor` has as its page is the newest one of `chain`, or an empty one where that holds
-///   none. Both go on to the next page in [`Ring::turn`].
-/// - If there are untold `losses`, then `cursor` is closed, or the writer is in [`Ring::turn`].
+///   none. Both go on to the next page in [`Writing::turn`].
+/// - If there are untold `losses`, then `cursor` is closed, or the writer is in [`Writing::turn`].
 #[repr(C, align(64))]
 pub struct Ring {
     // The line that each record touches.

@@ -203,8 +203,7 @@ impl Ring {
             self.renamed.store(0, Relaxed);
             ours.state.store(RingState::Live as u8, Relaxed);
         });
-        // SAFETY: The ring had no writer.
-        unsafe { self.end() };
+        self.set_idle();
     }
 
     /// Takes down that the ring's task has ended: there is no writer any more.

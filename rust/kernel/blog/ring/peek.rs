@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Loads of fields that only the calling context stores.
+//! Loads that compilers fold into a comparison.
 
 #[cfg(not(CONFIG_BLOG_HOOKS))]
 use core::sync::atomic::Ordering::Relaxed;
@@ -10,20 +10,15 @@ use core::sync::atomic::{
     AtomicU64, //
 };
 
-/// Atomics to which only one context stores.
+/// Atomics that are loaded so.
 pub(super) trait Peek {
     type Value;
 
     /// A relaxed load.
     ///
-    /// A volatile one, which compilers fold into a comparison. As nobody else stores, there is no
-    /// race that an atomic load would have to allow; but on the host, models and sanitizers have to
-    /// see it.
-    ///
-    /// # Safety
-    ///
-    /// The caller runs in the context that stores to it.
-    unsafe fn peek(&self) -> Self::Value;
+    /// A volatile one, as the kernel's `READ_ONCE()`, which compilers fold into a comparison. On
+    /// the host, models and sanitizers have to see an atomic one.
+    fn peek(&self) -> Self::Value;
 }
 
 macro_rules! impl_peek {
@@ -32,9 +27,10 @@ macro_rules! impl_peek {
             type Value = $value;
 
             #[inline(always)]
-            unsafe fn peek(&self) -> $value {
+            fn peek(&self) -> $value {
                 #[cfg(CONFIG_BLOG_HOOKS)]
-                // SAFETY: A reference is valid. Others may load meanwhile, but not store.
+                // SAFETY: A reference is valid. In the kernel's memory model, a volatile load of a
+                // word is one that others may store to meanwhile.
                 return unsafe { self.as_ptr().read_volatile() };
                 #[cfg(not(CONFIG_BLOG_HOOKS))]
                 self.load(Relaxed)

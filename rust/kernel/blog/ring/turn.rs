@@ -12,18 +12,15 @@ use super::super::wire::{
     }, //
 };
 use super::{
-    page::{
-        PageHeader,
-        Pages, //
-    },
-    Ring, //
+    busy::Writing,
+    page::Pages, //
 };
 use core::{
     ptr,
     sync::atomic::Ordering::*, //
 };
 
-/// What a full ring does: [`Ring::turn`].
+/// What a full ring does: [`Writing::turn`](super::Writing::turn).
 ///
 /// # Examples
 ///
@@ -42,8 +39,9 @@ pub enum Mode {
     Discard = 1,
 }
 
-impl Ring {
-    /// Makes room for a record of `bytes` bytes at time `ts`: the slow path of [`Self::write`].
+impl Writing<'_> {
+    /// Makes room for a record of `bytes` bytes at time `ts`: the slow path of
+    /// [`Ring::write`](super::Ring::write).
     ///
     /// Writes the time-extend and lost records that are due, and takes another page when the
     /// current one has no room: from `pages` while the ring holds less than `max` bytes, else its
@@ -54,8 +52,7 @@ impl Ring {
     ///
     /// # Safety
     ///
-    /// The caller is the ring's writer and has marked it as busy. `pages` is the pool of all pages
-    /// of this ring.
+    /// `pages` is the pool of all pages of this ring.
     pub unsafe fn turn(
         &self,
         pages: &impl Pages,
@@ -64,81 +61,74 @@ impl Ring {
         bytes: u32,
         ts: u64,
     ) -> Result<(), Lost> {
-        let extend = !self.cursor.knows(ts);
+        let ring = self.ring();
+        let cursor = &ring.cursor;
+        let extend = !cursor.knows(ts);
         // What is lost from here on is reported at the next turn.
-        let has_lost = self.cursor.reopen();
-        let causes = if has_lost { self.losses.untold() } else { 0 };
+        let has_lost = cursor.reopen();
+        let causes = if has_lost { ring.losses.untold() } else { 0 };
         let untold = bytes.saturating_add(causes * CONTROL_SIZE);
-        let room = self.cursor.header().room();
+        let room = cursor.header().room();
 
-        let page = if room < untold.saturating_add(u32::from(extend) * CONTROL_SIZE) {
-            let last = self.cursor.header();
+        if room < untold.saturating_add(u32::from(extend) * CONTROL_SIZE) {
+            let last = cursor.header();
             // Without a page, it is there already.
             if last.seq() != 0 {
                 let records = last.commit.load(Relaxed) >> 32;
                 let taken = last.first.load(Relaxed).wrapping_add(records);
-                self.cursor.taken.store(taken, Relaxed);
+                cursor.taken.store(taken, Relaxed);
             }
             let room = untold.saturating_add(PAGE_HEADER_SIZE as u32);
-            // SAFETY: By this function's requirements.
+            // SAFETY: By this function's requirement; and the page that this finds is ours.
             unsafe {
                 let index = self
                     .next_page(pages, mode, max, bytes, room)
                     .inspect_err(|_| {
                         if has_lost {
-                            self.cursor.close();
+                            cursor.close();
                         }
                     })?;
-                self.start_page(pages, index, ts)
+                self.start_page(pages, index, ts);
             }
         } else {
-            let page = self.cursor.page.load(Relaxed);
             if extend {
-                // SAFETY: There is room for this and for what follows.
-                unsafe { self.control(page, ts, &ControlRecord::TimeExtend(ts)) };
+                self.control(ts, &ControlRecord::TimeExtend(ts));
             }
-            self.cursor.set_base(ts);
-            page
-        };
+            cursor.set_base(ts);
+        }
 
         if causes != 0 {
-            self.losses.tell(|cause, count| {
+            ring.losses.tell(|cause, count| {
                 // There is room for all that were untold at the start. A cause that only a nested
                 // writer counted since then may need more: it waits.
-                if self.cursor.header().room() < CONTROL_SIZE + bytes {
-                    return false;
-                }
                 let lost = ControlRecord::Lost {
                     cause: cause as u8,
                     count,
                 };
-                // SAFETY: `page` is the current one, and there is room.
-                unsafe { self.control(page, ts, &lost) };
-                true
+                cursor.header().room() >= CONTROL_SIZE + bytes && self.control(ts, &lost)
             });
         }
-        // SAFETY: By this function's requirement.
-        unsafe { self.cursor.open() };
+        self.open();
         Ok(())
     }
 
-    /// Writes a control record. It doesn't count as a record.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Ring::turn`]; `page` is the ring's current one and has room.
-    pub(super) unsafe fn control(&self, page: *mut PageHeader, ts: u64, record: &ControlRecord) {
+    /// Writes a control record, which doesn't count as a record; false if there is no room.
+    pub(super) fn control(&self, ts: u64, record: &ControlRecord) -> bool {
         let (source, bytes) = (record.bytes(ts), record.size() as u32);
-        // SAFETY: The page is this ring's current one, and has room by this function's requirement.
+        let (page, header) = (self.page(), self.ring().cursor.header());
+        if header.room() < bytes {
+            return false;
+        }
+        let commit = header.commit.load(Relaxed);
+        // SAFETY: The page is this ring's current one, and has room.
         unsafe {
-            let commit = (*page).commit.load(Relaxed);
             let at = page.cast::<u8>().add(commit as u32 as usize);
             ptr::copy_nonoverlapping(source.as_ptr(), at, record.size());
-            // ORDERING: As for any record.
-            (*page)
-                .commit
-                .store(commit.wrapping_add(bytes.into()), Release);
         }
+        // ORDERING: As for any record.
+        let end = commit.wrapping_add(bytes.into());
+        header.commit.store(end, Release);
+        true
     }
 
     /// Finds a page of at least `room` that comes next, for a record of `bytes`, without changing
@@ -146,7 +136,7 @@ impl Ring {
     ///
     /// # Safety
     ///
-    /// As for [`Ring::turn`].
+    /// As for [`Self::turn`].
     unsafe fn next_page(
         &self,
         pages: &impl Pages,
@@ -162,7 +152,7 @@ impl Ring {
         if most > largest {
             return Err(Lost::TooLong);
         }
-        let held = self.held();
+        let held = self.ring().held();
         let left = if held == 0 {
             // Each ring may have one page.
             largest
@@ -180,8 +170,8 @@ impl Ring {
             }
         }
         match mode {
-            // SAFETY: By this function's requirements.
-            Mode::Overwrite => unsafe { self.chain.reuse(pages, max, room) }.ok_or(Lost::NoPage),
+            // SAFETY: By this function's requirement.
+            Mode::Overwrite => unsafe { self.reuse(pages, max, room) }.ok_or(Lost::NoPage),
             Mode::Discard if left < wanted => Err(Lost::Full),
             Mode::Discard => Err(Lost::NoPage),
         }
@@ -191,25 +181,25 @@ impl Ring {
     ///
     /// # Safety
     ///
-    /// As for [`Ring::turn`]; the page is the caller's, and in no ring.
-    unsafe fn start_page(&self, pages: &impl Pages, index: u32, ts: u64) -> *mut PageHeader {
+    /// As for [`Self::turn`]; the page is the caller's, and in no ring.
+    unsafe fn start_page(&self, pages: &impl Pages, index: u32, ts: u64) {
         let page = pages.page(index);
         // SAFETY: `index` came from the pool, so this is a valid page; it is this ring's alone.
         let header = unsafe { &*page };
-        let seq = self.cursor.seq.load(Relaxed) + 1;
-        header.reset(self.id(), ts, self.cursor.taken.load(Relaxed));
+        let ring = self.ring();
+        let cursor = &ring.cursor;
+        let seq = cursor.seq.load(Relaxed) + 1;
+        header.reset(ring.id(), ts, cursor.taken.load(Relaxed));
         // Counted before it can be taken: so neither count falls below zero.
-        self.chain.held.fetch_add(header.size(), Relaxed);
-        self.chain.pages.fetch_add(1, Relaxed);
-        self.cursor.seq.store(seq, Relaxed);
-        self.cursor.set_base(ts);
+        ring.chain.held.fetch_add(header.size(), Relaxed);
+        ring.chain.pages.fetch_add(1, Relaxed);
+        cursor.seq.store(seq, Relaxed);
+        cursor.set_base(ts);
         header.publish(seq);
         // INVARIANT: The page is now the newest of the chain, and the cursor's. It is valid as long
         // as rings exist, and has no limit: `turn` ends with opening the cursor.
-        // SAFETY: By this function's requirements.
-        unsafe { self.chain.push(index, self.cursor.header()) };
+        self.push(index);
         // ORDERING: Release: a reader of the ring that finds the page finds it whole.
-        self.cursor.page.store(page, Release);
-        page
+        cursor.page.store(page, Release);
     }
 }

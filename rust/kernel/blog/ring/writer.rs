@@ -14,6 +14,7 @@ use super::super::{
     }, //
 };
 use super::{
+    busy::Writing,
     page::{
         PageHeader,
         Pages, //
@@ -25,7 +26,6 @@ use super::{
 };
 use core::{
     ops::Range,
-    ptr,
     sync::atomic::{
         compiler_fence,
         AtomicU64,
@@ -33,70 +33,74 @@ use core::{
     }, //
 };
 
-/// Where a record goes: what `write`'s slow path has found.
+/// Where a record goes, or what has been done for that.
 #[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Place {
-    /// A ring that is busy for the caller and has room for the record; null if there is none,
-    /// and the loss has been counted.
-    pub ring: *const Ring,
-    /// The record's time.
+pub struct Place<'a> {
+    /// The ring, in which the record has begun; `None` where it hasn't.
+    pub writing: Option<Writing<'a>>,
+    /// The record's time; 0 where it wasn't read.
     pub ts: u64,
 }
 
-impl Place {
+impl<'a> Place<'a> {
+    /// There is none.
+    pub const NONE: Self = Self {
+        writing: None,
+        ts: 0,
+    };
+
     /// In place of a time, where no record has begun: it is a warning or an error.
     pub const WARNS: u64 = 1;
 
-    /// There is none.
-    pub const LOST: Self = Self {
-        ring: ptr::null(),
-        ts: 0,
-    };
+    /// Of a record that has begun.
+    #[inline(always)]
+    fn begun(writing: Writing<'a>, ts: u64) -> Self {
+        Self {
+            writing: Some(writing),
+            ts,
+        }
+    }
 }
 
 impl Ring {
     /// Writes one record: the fast path.
     ///
-    /// `ring` is the ring of the calling context and of the component whose slot `slot` says; or
+    /// The ring is that of the calling context and of the component whose slot `slot` says; or
     /// any other one of that context, or one that is busy for good ([`Self::none`]), which are left
     /// alone. `bytes` is the size of the record with its header.
     /// `clock` reads the time, if it is one that is read here. `fill` is given the place of the
     /// arguments and stores exactly `bytes - 8` bytes there. It may also store to the 8 bytes
     /// before that, where the header comes afterwards.
     ///
-    /// An error is that the record can't simply go after the last one: with the ring if the record
-    /// has been begun (the ring is marked as busy), else with a null pointer; and with the time, or
-    /// 0 where it wasn't read. The caller finds a place, and calls [`Self::put`].
+    /// An error is that the record can't simply go after the last one, with what has been done for
+    /// it. The caller finds a place, and calls [`Place::put`].
     ///
     /// # Safety
     ///
-    /// `ring` is valid, and of the context that the caller runs in or busy for good.
+    /// As for [`Self::begin`], and `fill` does as it says above.
     #[inline(always)]
     pub unsafe fn write(
-        ring: *const Ring,
+        &self,
         slot: impl FnOnce() -> u32,
         bytes: u32,
         site_shl10: u32,
         clock: impl FnOnce() -> Option<u64>,
         fill: impl FnOnce(*mut u8),
-    ) -> Result<(), (*const Ring, u64)> {
+    ) -> Result<(), Place<'_>> {
         // SAFETY: By this function's requirement.
-        let own = unsafe { &*ring };
-        // SAFETY: Likewise.
-        let (page, commit, ts) = unsafe { Self::enter(ring, slot, clock) }?;
+        let (writing, page, commit, ts) = unsafe { self.enter(slot, clock) }?;
         // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
         let end = commit.wrapping_add(u64::from(bytes)) & u64::from(u32::MAX);
-        // SAFETY: This is the ring's context. It is loaded where it is compared, see `peek`.
-        if end > unsafe { own.cursor.limit.peek() } {
-            return Err((ring, ts));
+        // It is loaded where it is compared.
+        if end > self.cursor.limit.peek() {
+            return Err(Place::begun(writing, ts));
         }
         // SAFETY: There is room up to `limit`, which is at most the size of the page.
         unsafe {
             let at = page.cast::<u8>().add(end as usize).sub(bytes as usize);
             fill(at.add(HEADER_SIZE));
             let header = Header::from_parts(ts, site_shl10, bytes);
-            own.store((page, at), header.0, bytes as usize);
+            writing.store((page, at), header.0, bytes as usize);
         }
         Ok(())
     }
@@ -113,125 +117,117 @@ impl Ring {
     /// As for [`Self::write`].
     #[inline(always)]
     pub unsafe fn write_open(
-        ring: *const Ring,
+        &self,
         slot: impl FnOnce() -> u32,
         site_shl10: u32,
         clock: impl FnOnce() -> Option<u64>,
         fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
     ) -> bool {
-        // SAFETY: By this function's requirement.
+        // SAFETY: By this function's requirement; and `limit` is at most the size of the page.
         unsafe {
-            match Self::enter(ring, slot, clock) {
-                Ok((page, commit, ts)) => {
-                    let own = &*ring;
-                    let limit = || own.cursor.limit.peek();
-                    own.store_open((page, commit), limit, ts, site_shl10, fill)
-                }
-                Err((begun, _)) => {
-                    if let Some(own) = begun.as_ref() {
-                        own.end();
-                    }
-                    false
-                }
-            }
+            let Ok((writing, page, commit, ts)) = self.enter(slot, clock) else {
+                return false;
+            };
+            let limit = || self.cursor.limit.peek();
+            writing.store_open((page, commit), limit, ts, site_shl10, fill)
         }
     }
 
-    /// Begins a record: marks the ring as busy, and returns its page, the word with the page's end,
-    /// and the time; or an error of [`Self::write`].
+    /// Begins a record, and returns the ring's page, the word with the page's end, and the time; or
+    /// an error of [`Self::write`].
     ///
     /// # Safety
     ///
-    /// As for [`Self::write`].
+    /// As for [`Self::begin`].
     #[inline(always)]
     unsafe fn enter(
-        ring: *const Ring,
+        &self,
         slot: impl FnOnce() -> u32,
         clock: impl FnOnce() -> Option<u64>,
-    ) -> Result<(*mut PageHeader, u64, u64), (*const Ring, u64)> {
+    ) -> Result<(Writing<'_>, *mut PageHeader, u64, u64), Place<'_>> {
         // SAFETY: By this function's requirement.
-        let own = unsafe { &*ring };
-        // SAFETY: This is the ring's context, or the ring is busy for good.
-        if !unsafe { own.begin_for(slot) } {
-            return Err((ptr::null(), 0));
-        }
-        let ts = clock().ok_or((ring, 0))?;
+        let Some(writing) = (unsafe { self.begin(slot) }) else {
+            return Err(Place::NONE);
+        };
+        let Some(ts) = clock() else {
+            return Err(Place::begun(writing, 0));
+        };
         // Before there is more to keep in registers.
-        // SAFETY: This is the ring's context.
-        if (ts ^ unsafe { own.cursor.ts_base.peek() }) >> TS_BITS != 0 {
-            return Err((ring, ts));
+        if (ts ^ self.cursor.ts_base.peek()) >> TS_BITS != 0 {
+            return Err(Place::begun(writing, ts));
         }
-        // SAFETY: This is the ring's context.
-        let page = unsafe { own.cursor.page.peek() };
-        // SAFETY: Likewise; and by the cursor's invariants, this is a valid header.
-        Ok((page, unsafe { (*page).commit.peek() }, ts))
+        let page = self.cursor.page.peek();
+        // SAFETY: By the cursor's invariants, this is a valid header.
+        Ok((writing, page, unsafe { (*page).commit.peek() }, ts))
     }
+}
 
-    /// Writes one record where `place` says, after the last one; the other arguments are those of
-    /// [`Self::write`]. False if there is no place.
+impl Place<'_> {
+    /// Writes one record there, after the last one; the arguments are those of [`Ring::write`].
+    /// False if there is no place.
     ///
     /// # Safety
     ///
-    /// The ring of `place`, if it has one, is busy for this record, with room for `bytes` at that
-    /// time: [`Ring::turn`] or [`Ring::begin_shared`] said so.
+    /// The ring, if there is one, has room for `bytes` at that time: [`Writing::turn`] or
+    /// [`Ring::begin_shared`] said so. `fill` is as for [`Ring::write`].
     #[inline(always)]
-    pub unsafe fn put(
-        place: Place,
-        bytes: u32,
-        site_shl10: u32,
-        fill: impl FnOnce(*mut u8),
-    ) -> bool {
-        // SAFETY: By this function's requirement.
-        let Some(ring) = (unsafe { place.ring.as_ref() }) else {
+    pub unsafe fn put(self, bytes: u32, site_shl10: u32, fill: impl FnOnce(*mut u8)) -> bool {
+        let Some(writing) = self.writing else {
             return false;
         };
-        let page = ring.cursor.page.load(Relaxed);
-        // SAFETY: By the type invariants, `page` points to a valid header; and there is room.
+        let page = writing.page();
+        // SAFETY: By the cursor's invariants, `page` points to a valid header; and there is room.
         unsafe {
-            let at = page
-                .cast::<u8>()
-                .add((*page).commit.load(Relaxed) as u32 as usize);
+            let end = (*page).end() as usize;
+            let at = page.cast::<u8>().add(end);
             fill(at.add(HEADER_SIZE));
-            let header = Header::from_parts(place.ts, site_shl10, bytes);
-            ring.store((page, at), header.0, bytes as usize);
+            let header = Header::from_parts(self.ts, site_shl10, bytes);
+            writing.store((page, at), header.0, bytes as usize);
         }
         true
     }
 
-    /// Writes one record where `place` says, of which `fill` knows the size: see
-    /// [`Self::write_open`]. False if there is a place, but no record.
+    /// Writes one record there of which `fill` knows the size: see [`Ring::write_open`]. False if
+    /// there is a place, but no record.
     ///
     /// # Safety
     ///
-    /// As for [`Self::put`], and `fill` as there.
+    /// `fill` is as for [`Ring::write_open`].
     pub unsafe fn put_open(
-        place: Place,
+        self,
         site_shl10: u32,
         fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
     ) -> bool {
-        // SAFETY: By this function's requirement.
-        let Some(ring) = (unsafe { place.ring.as_ref() }) else {
+        let Some(writing) = self.writing else {
             return true;
         };
-        let page = ring.cursor.page.load(Relaxed);
-        // SAFETY: The ring is busy for this record, and `page` its page.
+        let page = writing.page();
+        // SAFETY: By the cursor's invariants, `page` points to a valid header.
         unsafe {
             let commit = (*page).commit.load(Relaxed);
             let size = || (*page).size().into();
-            ring.store_open((page, commit), size, place.ts, site_shl10, fill)
+            writing.store_open((page, commit), size, self.ts, site_shl10, fill)
         }
+    }
+}
+
+impl Writing<'_> {
+    /// The ring's current page, or an empty one.
+    #[inline]
+    pub(super) fn page(&self) -> *mut PageHeader {
+        self.ring().cursor.page.load(Relaxed)
     }
 
     /// Stores a record of which `fill` knows the size up to `limit`, and publishes it; false if
-    /// there is none. Either way, the ring isn't busy any more.
+    /// there is none.
     ///
     /// # Safety
     ///
-    /// The ring is busy for this record, `page` is its page with this `commit`, and `limit` returns
-    /// at most the page's size. `fill` stores no more than it may.
+    /// `page` is the ring's page with this `commit`, and `limit` returns at most the page's size.
+    /// `fill` is as for [`Ring::write_open`].
     #[inline(always)]
     unsafe fn store_open(
-        &self,
+        self,
         (page, commit): (*mut PageHeader, u64),
         limit: impl FnOnce() -> u64,
         ts: u64,
@@ -243,29 +239,22 @@ impl Ring {
         // Now, so that there is less to keep meanwhile.
         let header = Header::from_parts(ts, site_shl10, HEADER_SIZE as u32).0;
         let room = end + HEADER_SIZE..limit() as usize;
-        let size = fill(at.wrapping_add(HEADER_SIZE), room);
-        // SAFETY: The ring is busy for this record. `fill` has stored what there is room for, up to
-        // the limit.
-        unsafe {
-            match size {
-                Some(size) => {
-                    let bytes = HEADER_SIZE.wrapping_add(size);
-                    self.store((page, at), header | size as u64, bytes);
-                }
-                None => self.end(),
-            }
-        }
-        size.is_some()
+        let Some(size) = fill(at.wrapping_add(HEADER_SIZE), room) else {
+            return false;
+        };
+        let bytes = HEADER_SIZE.wrapping_add(size);
+        // SAFETY: `fill` has stored what there is room for, up to the limit.
+        unsafe { self.store((page, at), header | size as u64, bytes) };
+        true
     }
 
     /// Stores the header of a record whose arguments are there, and publishes it.
     ///
     /// # Safety
     ///
-    /// The ring is busy for this record, `page` is its page, and the end of that is `at`, where
-    /// there is room for `bytes`.
+    /// `page` is the ring's page, and the end of that is `at`, where there is room for `bytes`.
     #[inline(always)]
-    unsafe fn store(&self, (page, at): (*mut PageHeader, *mut u8), header: u64, bytes: usize) {
+    unsafe fn store(self, (page, at): (*mut PageHeader, *mut u8), header: u64, bytes: usize) {
         // SAFETY: There is room by this function's requirement. What is stored to isn't published,
         // so nobody reads it, and this is the only writer.
         unsafe {
@@ -276,21 +265,34 @@ impl Ring {
             (*page)
                 .commit
                 .store(commit.wrapping_add(bytes as u64 | 1 << 32), Release);
-            self.end();
         }
     }
 
-    /// Begins a record of `bytes` bytes in a shared ring, for `who`; returns its time.
+    /// Writes a task record, if there is room for it: `who` writes from here on.
+    pub fn tell(&self, who: &Owner, ts: u64) {
+        let task = ControlRecord::Task {
+            context: who.context as u8,
+            cpu: who.cpu as u16,
+            pid: who.pid,
+            tgid: who.tgid,
+            comm: who.comm,
+        };
+        self.control(ts, &task);
+    }
+}
+
+impl Ring {
+    /// Begins a record of `bytes` bytes in a shared ring, for `who`. `None` where another writer
+    /// has begun one, or there is no room.
     ///
-    /// `None` where somebody else is writing, or there is no room. Otherwise the ring is busy for
-    /// the caller, and has room. A task record is written where `who` was not the last to write
-    /// into this page, as `last` says, which belongs to the ring and is 0 at first. The other
-    /// arguments are those of [`Self::turn`] and [`Self::write`].
+    /// A task record is written where `who` was not the last to write into this page, as `last`
+    /// says, which belongs to the ring and is 0 at first. The other arguments are those of
+    /// [`Writing::turn`] and [`Self::write`].
     ///
     /// # Safety
     ///
-    /// The ring is live and shared: all its writers come through here. `pages` is the pool of all
-    /// pages of this ring.
+    /// The ring is live; all its writers come through here. `pages` is the pool of all pages of
+    /// this ring.
     pub unsafe fn begin_shared(
         &self,
         pages: &impl Pages,
@@ -299,43 +301,22 @@ impl Ring {
         bytes: u32,
         clock: impl FnOnce() -> u64,
         (who, last): (&Owner, &AtomicU64),
-    ) -> Option<u64> {
-        if !self.claim() {
-            return None;
-        }
+    ) -> Option<Place<'_>> {
+        // SAFETY: By this function's requirement.
+        let writing = unsafe { self.claim() }?;
         // Whatever the clock is, it may be a little slow beside that of the last writer's CPU.
-        let ts = self.not_before_last(clock());
+        let ts = writing.not_before_last(clock());
         let need = bytes.saturating_add(TASK_SIZE);
-        let turns = !self.has_room(need, ts);
-        // SAFETY: The ring is claimed; `pages` by this function's requirement.
-        if turns && unsafe { self.turn(pages, mode, max, need, ts) }.is_err() {
-            // SAFETY: It was claimed above.
-            unsafe { self.end() };
-            return None;
+        let turns = !writing.has_room(need, ts);
+        if turns {
+            // SAFETY: By this function's requirement.
+            unsafe { writing.turn(pages, mode, max, need, ts) }.ok()?;
         }
         if turns || last.load(Relaxed) != who.key() {
             last.store(who.key(), Relaxed);
-            // SAFETY: The ring is claimed, and there is room for this and for the record.
-            unsafe { self.tell(who, ts) };
+            writing.tell(who, ts);
         }
-        Some(ts)
-    }
-
-    /// Writes a task record: `who` writes from here on.
-    ///
-    /// # Safety
-    ///
-    /// The caller is the ring's writer and has marked it as busy. There is room for it.
-    pub unsafe fn tell(&self, who: &Owner, ts: u64) {
-        let task = ControlRecord::Task {
-            context: who.context as u8,
-            cpu: who.cpu as u16,
-            pid: who.pid,
-            tgid: who.tgid,
-            comm: who.comm,
-        };
-        // SAFETY: By this function's requirement.
-        unsafe { self.control(self.cursor.page.load(Relaxed), ts, &task) };
+        Some(Place::begun(writing, ts))
     }
 
     /// Its task is getting another name: the next record takes the slow path, and
@@ -353,24 +334,14 @@ impl Ring {
         self.renamed.load(Relaxed) != 0
     }
 
-    /// Counts lost records; the next record that gets through reports them.
-    ///
-    /// # Safety
-    ///
-    /// The caller runs in the ring's context, or has [claimed](Self::claim) it.
-    pub unsafe fn count_lost(&self, cause: Lost, count: u64) {
+    /// Counts lost records. The next record that gets through reports them if the caller runs in
+    /// the ring's context or has [claimed](Self::claim) it, else perhaps a later one.
+    pub fn count_lost(&self, cause: Lost, count: u64) {
         self.losses.count(cause, count);
         // ORDERING: `turn` reopens the cursor first and then looks at the losses, so it reports
         // this one, or finds the cursor closed again at its end, whichever interrupts the other.
         // Same CPU: compiler order is enough.
         compiler_fence(SeqCst);
         self.cursor.close();
-    }
-
-    /// Whether a record of `bytes` bytes at time `ts` can go after the last one without a
-    /// [`turn`](Self::turn). For the ring's writer.
-    #[inline]
-    pub fn has_room(&self, bytes: u32, ts: u64) -> bool {
-        self.cursor.has_room(bytes) && self.cursor.knows(ts)
     }
 }

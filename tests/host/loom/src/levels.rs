@@ -227,8 +227,11 @@ fn split_beside(copy: impl Fn(&Shared, u32, u32) + Sync + Send + 'static) {
         let turn = |rig: &Shared, id, bytes, ts| {
             let pages = rig.pool.pages(0, false);
             let ring = rig.ring(id).unwrap();
-            // SAFETY: The ring has no other writer.
-            assert!(unsafe { ring.turn(&pages, Mode::Overwrite, SMALL.page, bytes, ts) }.is_ok());
+            // SAFETY: The ring has no other writer, and all pages are of this pool.
+            unsafe {
+                let writing = ring.begin(|| ring.slot()).unwrap();
+                assert!(writing.turn(&pages, Mode::Overwrite, SMALL.page, bytes, ts).is_ok());
+            }
         };
         turn(&rig, old, LARGE, 5);
         // SAFETY: The ring has no writer any more.
@@ -302,7 +305,8 @@ fn a_payload_is_no_header() {
         // SAFETY: As above, and the ring is nobody else's.
         unsafe {
             forger.adopt(&OWNER);
-            assert!(forger.turn(&Ghost(bytes), Mode::Overwrite, SMALL.chunk, 16, 0).is_ok());
+            let writing = forger.begin(|| 3).unwrap();
+            assert!(writing.turn(&Ghost(bytes), Mode::Overwrite, SMALL.chunk, 16, 0).is_ok());
             assert!(PageHeader::copy(bytes, SMALL.chunk, 1, &mut [0; PAGE_HEADER_SIZE]).is_some());
         }
         let other = rig.clone();

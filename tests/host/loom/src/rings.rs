@@ -112,8 +112,7 @@ fn reader_sees_whole_control_records_only() {
         assert!(log(&rig, 1, 0));
         let writer = rig.clone();
         let writer = thread::spawn(move || {
-            // SAFETY: This thread is the ring's writer.
-            unsafe { writer.ring(0).unwrap().count_lost(Lost::Nested, 7) };
+            writer.ring(0).unwrap().count_lost(Lost::Nested, 7);
             assert!(log_at(&writer, 1, 1, 1 << 36));
         });
         let copy = rig.copy(FIRST, 1).expect("nobody takes the page");
@@ -263,8 +262,7 @@ fn no_loss_is_told_before_it_is_counted() {
         assert!(log(&rig, 1, 0));
         let writer = rig.clone();
         let writer = thread::spawn(move || {
-            // SAFETY: This thread is the ring's writer.
-            unsafe { writer.ring(0).unwrap().count_lost(Lost::Nested, 1) };
+            writer.ring(0).unwrap().count_lost(Lost::Nested, 1);
             assert!(log(&writer, 1, 1));
         });
         if let Some(info) = rig.ring(0).unwrap().info() {

@@ -96,17 +96,13 @@ impl Shelf {
         unsafe {
             let fill = |to: *mut u8| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]);
             let (site, clock) = (pid << LEN_BITS, || Some(u64::from(n)));
-            let Err((begun, ts)) = Ring::write(ring, || SLOT.into(), bytes, site, clock, fill)
-            else {
+            let Err(place) = ring.write(|| SLOT.into(), bytes, site, clock, fill) else {
                 return true;
             };
-            assert!(!begun.is_null(), "two writers");
+            let writing = place.writing.as_ref().expect("two writers");
             let room = self.max * PAGE;
-            if ring.turn(self, Mode::Overwrite, room, bytes, ts).is_ok() {
-                return Ring::put(Place { ring, ts }, bytes, site, fill);
-            }
-            ring.end();
-            false
+            writing.turn(self, Mode::Overwrite, room, bytes, place.ts).is_ok()
+                && place.put(bytes, site, fill)
         }
     }
 
@@ -117,16 +113,15 @@ impl Shelf {
         unsafe {
             let fill = |to: *mut u8| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]);
             let site = pid << LEN_BITS;
-            if Ring::write(&self.none, || SLOT.into(), RECORD, site, || None, fill).is_ok() {
+            if self.none.write(|| SLOT.into(), RECORD, site, || None, fill).is_ok() {
                 return true;
             }
             let room = self.max * PAGE;
             let clock = || u64::from(n);
             let who = task(pid as i32);
-            let place = ring
-                .begin_shared(self, Mode::Overwrite, room, RECORD, clock, (&who, &self.last))
-                .map_or(Place::LOST, |ts| Place { ring, ts });
-            Ring::put(place, RECORD, site, fill)
+            ring.begin_shared(self, Mode::Overwrite, room, RECORD, clock, (&who, &self.last))
+                .unwrap_or(Place::NONE)
+                .put(RECORD, site, fill)
         }
     }
 

@@ -11,7 +11,7 @@ use blog_host_tests::rig::{Rig, SLOT};
 use kernel::{
     bindings::{task_struct, TASK},
     blog::{
-        ring::{place_of, Place, Ring, Tls},
+        ring::{place_of, Place, Ring, Tls, Writing},
         wire::record::Level,
         Config, Instance, RawComponent, Site,
     },
@@ -74,15 +74,14 @@ extern "C" fn blog_component_unregister(_: *const RawComponent) {}
 
 /// Finds a place for a record when its page is full.
 #[no_mangle]
-unsafe extern "C" fn blog_reserve(
+extern "C" fn blog_reserve<'a>(
     _: *const RawComponent,
-    ring: *const Ring,
+    writing: Option<Writing<'a>>,
     bytes: u32,
     ts: u64,
-) -> Place {
-    // SAFETY: The caller has it from `TLS`.
-    let own = unsafe { ring.as_ref() }.expect("the task's ring was not found");
-    RIG.reserve(own, ring, bytes, ts)
+) -> Place<'a> {
+    let own = writing.as_ref().expect("the task's ring was not found").ring();
+    RIG.reserve(own, writing, bytes, ts)
 }
 
 /// Nothing is watched.
