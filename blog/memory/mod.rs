@@ -437,11 +437,7 @@ impl Memory {
     /// A free ring, which goes to `owner`, once `keep` has put it where it is found; or another
     /// one, which `keep` has found there. The caller is on `cpu`; `steal`: as for [`Pool::pages`].
     /// Any context.
-    ///
-    /// # Safety
-    ///
-    /// Only `owner` may write to it.
-    pub(crate) unsafe fn ring_for<'a>(
+    pub(crate) fn ring_for<'a>(
         &'a self,
         owner: &Owner,
         cpu: u32,
@@ -451,16 +447,17 @@ impl Memory {
         let (pool, store) = (&self.pool, &self.pool.store);
         let id = pool.take_ring(cpu, steal)?;
         let ring = store.ring(id)?;
-        // SAFETY: The ring was just taken out of the free ones.
-        unsafe { ring.adopt(owner) };
-        let Err(faster) = keep(ring) else {
-            return Some(ring);
-        };
-        // A log call that interrupted this one was faster; nobody has seen this ring.
-        // SAFETY: The ring has no writer.
-        unsafe { ring.retire(0) };
-        pool.retire(cpu, id);
-        Some(faster)
+        // SAFETY: The ring was just taken out of the free ones. If it isn't kept, as a log call
+        // that interrupted this one was faster, nobody has seen it, and it has no writer.
+        unsafe {
+            ring.adopt(owner);
+            let Err(faster) = keep(ring) else {
+                return Some(ring);
+            };
+            ring.retire(0);
+            pool.retire(cpu, id);
+            Some(faster)
+        }
     }
 
     /// What readers want to know of a ring; `None` where it is free, or changes hands all the time.
@@ -474,10 +471,7 @@ impl Memory {
     /// there is to be confirmed by [`Self::copy`].
     pub(crate) fn oldest_page(&self, id: u32) -> Option<(u32, u64)> {
         let index = self.pool.store.ring(id)?.oldest_page()?;
-        // SAFETY: If the page is gone, this is an empty one. A header is atomics only,
-        // and stays until the caller sleeps.
-        let header = unsafe { &*self.pool.pages(u32::MAX, false).page(index) };
-        Some((index, header.seq()))
+        Some((index, self.pool.pages(u32::MAX, false).header(index).seq()))
     }
 
     /// Copies the page or chunk with this index, if it is at position `seq` of a ring, as far as it

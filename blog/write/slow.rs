@@ -70,35 +70,35 @@ const SHARED_TRIES: u32 = 4;
 /// As there.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn blog_reserve<'a>(
-    raw: *const RawComponent,
+    raw: &RawComponent,
     begun: Option<Writing<'a>>,
     bytes: u32,
     ts: u64,
 ) -> Place<'a> {
-    // SAFETY: `raw` is valid. Its state was stored before it was switched on, and stays valid
-    // while anybody can log to it.
-    let state = unsafe { (*raw).switch().state.load(Acquire).cast::<State>().as_ref() };
     // SAFETY: The caller is a log call.
-    let call = state.and_then(|state| unsafe {
-        Some(Call {
-            state,
-            memory: state.live_memory()?,
-            bytes,
-            frozen: root::frozen() || state.is_frozen(),
-            here: tasks::here(),
-        })
-    });
-    let Some(call) = call else {
-        match state {
-            Some(state) => {
-                // SAFETY: As above.
-                let is_off = unsafe { (*raw).threshold() } == 0;
-                let cause = if is_off { Lost::Disabled } else { Lost::NoRing };
-                state.count_lost(cause, 1)
-            }
-            None => inert::count_lost(),
+    let (state, memory) = unsafe {
+        let state = state_of(raw);
+        (state, state.and_then(|state| state.live_memory()))
+    };
+    let (state, memory) = match (state, memory) {
+        (Some(state), Some(memory)) => (state, memory),
+        (Some(state), None) => {
+            let is_off = raw.threshold() == 0;
+            let cause = if is_off { Lost::Disabled } else { Lost::NoRing };
+            state.count_lost(cause, 1);
+            return Place::NONE;
         }
-        return Place::NONE;
+        (None, _) => {
+            inert::count_lost();
+            return Place::NONE;
+        }
+    };
+    let call = Call {
+        state,
+        memory,
+        bytes,
+        frozen: root::frozen() || state.is_frozen(),
+        here: tasks::here(),
     };
 
     if begun.is_none() && ts == Place::WARNS {
@@ -138,27 +138,37 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
 ///
 /// # Safety
 ///
-/// `raw` is valid, the caller is a log call to it, and `payload` points to `size` bytes that nobody
-/// writes to.
+/// As there.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn blog_stored(
-    raw: *const RawComponent,
+    raw: &RawComponent,
     site_shl10: u32,
     payload: *const u8,
     size: usize,
 ) {
-    // SAFETY: `raw` is valid; of its slot, each value is right that `show_slot` stores.
-    let switch = unsafe { (*raw).switch() };
-    // SAFETY: As in `blog_reserve`.
-    let Some(state) = (unsafe { switch.state.load(Acquire).cast::<State>().as_ref() }) else {
+    // SAFETY: The caller is a log call, and nobody else has these bytes yet. Of the component's
+    // slot, each value is right that `show_slot` stores.
+    let (state, payload, slot) = unsafe {
+        let payload = slice::from_raw_parts(payload, size);
+        (state_of(raw), payload, &raw.switch().slot)
+    };
+    let (Some(state), Some(observer)) = (state, OBSERVER.as_ref()) else {
         return;
     };
-    // SAFETY: By this function's requirement.
-    let payload = unsafe { slice::from_raw_parts(payload, size) };
-    let observer = OBSERVER.as_ref();
-    if observer.is_some_and(|observer| (observer.stored)(state, site_shl10, payload)) {
-        state.show_slot(&switch.slot);
+    if (observer.stored)(state, site_shl10, payload) {
+        state.show_slot(slot);
     }
+}
+
+/// The state of a component.
+///
+/// # Safety
+///
+/// The caller is a log call to it, for as long as it uses the result.
+unsafe fn state_of<'a>(raw: &RawComponent) -> Option<&'a State> {
+    // SAFETY: It was stored before the component was switched on, and stays valid while anybody
+    // can log to that.
+    unsafe { raw.switch().state.load(Acquire).cast::<State>().as_ref() }
 }
 
 struct Call<'a> {
@@ -257,9 +267,10 @@ impl<'a> Call<'a> {
         let place = self.memory.percpu_ring(cpu, context)?;
         // ORDERING: Acquire, though it was stored by this very context: costs nothing.
         let known = place.load(Acquire);
+        // SAFETY: Only rings of this memory are put in.
+        let kept = |ring: *mut Ring| unsafe { &*ring };
         if known != no_ring() {
-            // SAFETY: A ring that is kept is valid.
-            return Some(unsafe { &*known });
+            return Some(kept(known));
         }
         if self.frozen {
             // There would be no page for it.
@@ -270,47 +281,36 @@ impl<'a> Call<'a> {
             // ORDERING: Release: who finds the ring there finds it adopted.
             match place.compare_exchange(no_ring(), new, AcqRel, Acquire) {
                 Ok(_) => Ok(()),
-                // SAFETY: Only rings of this memory are put in.
-                Err(faster) => Err(unsafe { &*faster }),
+                Err(faster) => Err(kept(faster)),
             }
         };
-        // SAFETY: This is the ring of this context.
-        unsafe {
-            self.memory
-                .ring_for(&self.caller(), cpu, steals(self.mode()), keep)
-        }
+        self.memory
+            .ring_for(&self.caller(), cpu, steals(self.mode()), keep)
     }
 
     /// Finds or makes the ring for the current task, where the fast path finds it next time.
     fn task_ring(&self, cpu: u32) -> Option<&'a Ring> {
-        let task = tasks::current();
-        // SAFETY: It is the current task.
-        if self.frozen && unsafe { task::table(task) }.is_none() {
-            // There would be neither a ring nor a page for it.
-            return None;
-        }
-        let steal = steals(self.mode());
-        // SAFETY: It is the current task.
-        let table = unsafe { tables::get(task, self.memory, cpu, steal) }?;
-        // SAFETY: This is a log call of this task.
-        let known = unsafe { table.find(self.state.slot().into()) };
-        let ring = match known {
-            Some(ring) => ring,
-            // There would be no page for it.
-            None if self.frozen => return None,
-            None => {
-                // SAFETY: As above.
-                let owner = unsafe { task_owner(task, u32::MAX) };
-                // SAFETY: This is a log call of this task, and to this component.
-                unsafe {
-                    self.memory
-                        .ring_for(&owner, cpu, steal, |ring| table.add(ring))
-                }?
+        let (task, steal) = (tasks::current(), steals(self.mode()));
+        // SAFETY: It is the current task, and this is a log call of it, to this component. What
+        // `add` gets is the task's, live, and in no list yet; what `show` gets is in the list.
+        unsafe {
+            if self.frozen && task::table(task).is_none() {
+                // There would be neither a ring nor a page for it.
+                return None;
             }
-        };
-        // SAFETY: As above; and it is in the list.
-        unsafe { table.show(ring) };
-        Some(ring)
+            let table = tables::get(task, self.memory, cpu, steal)?;
+            let ring = match table.find(self.state.slot().into()) {
+                Some(ring) => ring,
+                // There would be no page for it.
+                None if self.frozen => return None,
+                None => {
+                    let owner = task_owner(task, u32::MAX);
+                    (self.memory).ring_for(&owner, cpu, steal, |ring| table.add(ring))?
+                }
+            };
+            table.show(ring);
+            Some(ring)
+        }
     }
 
     fn caller(&self) -> Owner {

@@ -185,13 +185,11 @@ mod suite {
                 return Ok(known.cast_const());
             }
             let owner = Owner::new(Context::Nmi, 0);
-            // SAFETY: That is the ring for NMIs, which don't come.
-            let ring = unsafe {
-                memory.ring_for(&owner, 0, true, |ring| {
-                    place.store(ptr::from_ref(ring).cast_mut(), Relaxed);
-                    Ok(())
-                })
-            };
+            // That is the ring for NMIs, which don't come.
+            let ring = memory.ring_for(&owner, 0, true, |ring| {
+                place.store(ptr::from_ref(ring).cast_mut(), Relaxed);
+                Ok(())
+            });
             Ok(ptr::from_ref(ring.ok_or(EINVAL)?))
         })?;
         // SAFETY: The ring is one of this component, and no NMI logs here.

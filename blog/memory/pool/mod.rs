@@ -552,7 +552,7 @@ pub(crate) struct PagesOf<'a, S: Store> {
 
 // SAFETY: The pool hands each index out once until it comes back, and its pages are formatted. A
 // slot keeps its memory as long as there are rings; where it has none, the empty header stands for
-// it.
+// it, as for an index that there isn't.
 unsafe impl<S: Store> Pages for PagesOf<'_, S> {
     fn take(&self, held: u32, room: u32, most: u32) -> Option<u32> {
         let sizes = self.pool.store.sizes();

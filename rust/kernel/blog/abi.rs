@@ -85,11 +85,11 @@ unsafe extern "C" {
     ///
     /// # Safety
     ///
-    /// The component is valid, and the caller a log call to it. Where a record has begun, it is in
+    /// The caller is a log call to the component. Where a record has begun, it is in
     /// the ring of the calling context and of this component, at `ts` if that isn't 0. Otherwise
     /// `ts` is 0 or [`Place::WARNS`].
     pub(super) unsafe fn blog_reserve<'a>(
-        c: *const RawComponent,
+        c: &RawComponent,
         writing: Option<Writing<'a>>,
         bytes: u32,
         ts: u64,
@@ -100,9 +100,9 @@ unsafe extern "C" {
     ///
     /// # Safety
     ///
-    /// The component is valid, and `payload` points to `size` bytes.
+    /// The caller is a log call to the component, and `payload` points to `size` bytes.
     pub(super) unsafe fn blog_stored(
-        c: *const RawComponent,
+        c: &RawComponent,
         site_shl10: u32,
         payload: *const u8,
         size: usize,

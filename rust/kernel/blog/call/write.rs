@@ -79,15 +79,16 @@ pub(super) unsafe fn write_slow(
     (writing, ts): (Option<Writing<'_>>, u64),
 ) {
     let bytes = (HEADER_SIZE + size) as u32;
-    let store = |to| {
-        store(to);
-        if component.is_watched() {
-            // SAFETY: The bytes were stored just now.
-            unsafe { abi::blog_stored(component, site_shl10, to, size) };
-        }
-    };
-    // SAFETY: What `blog_reserve` returns has room; and `store` is as this function requires.
-    unsafe { abi::blog_reserve(component, writing, bytes, ts).put(bytes, site_shl10, store) };
+    // SAFETY: What `blog_reserve` returns has room; `store` is as this function requires, and has
+    // stored the bytes.
+    unsafe {
+        abi::blog_reserve(component, writing, bytes, ts).put(bytes, site_shl10, |to| {
+            store(to);
+            if component.is_watched() {
+                abi::blog_stored(component, site_shl10, to, size);
+            }
+        });
+    }
 }
 
 /// Writes a record of which `fill` knows the size, if it can simply go after the last one: see
@@ -127,25 +128,24 @@ pub unsafe fn write_open_slow(
 ) {
     let warns = site_shl10 & 1;
     let site_shl10 = site_shl10 - warns;
-    let fill = |to: *mut u8, room: Range<usize>| {
-        let size = fill(to, room)?;
-        if component.is_watched() {
-            // SAFETY: The bytes were stored just now.
-            unsafe { abi::blog_stored(component, site_shl10, to, size) };
-        }
-        Some(size)
-    };
     // Where the next record goes; then where there is room for this one; and if that has grown
     // meanwhile, where there is room for any.
     let mut size = 0;
     while size <= MAX_PAYLOAD {
         let bytes = (HEADER_SIZE + size + slack) as u32;
-        // SAFETY: `fill` is as this function requires.
-        unsafe {
+        // SAFETY: `fill` is as this function requires, and has stored the bytes.
+        let is_done = unsafe {
             let place = abi::blog_reserve(component, None, bytes, warns.into());
-            if place.put_open(site_shl10, fill) {
-                return;
-            }
+            place.put_open(site_shl10, |to, room| {
+                let size = fill(to, room)?;
+                if component.is_watched() {
+                    abi::blog_stored(component, site_shl10, to, size);
+                }
+                Some(size)
+            })
+        };
+        if is_done {
+            return;
         }
         size = need.get().max(if size == 0 { 1 } else { MAX_PAYLOAD });
     }

@@ -9,6 +9,7 @@ use super::{
         Pages,
         NO_PAGE, //
     },
+    turn::NewPage,
     Ring, //
 };
 use core::sync::atomic::{
@@ -78,9 +79,7 @@ impl RingChain {
         if index == NO_PAGE {
             return None;
         }
-        // SAFETY: The page was in the chain when `oldest` was read, so it is one of `pages`, and
-        // stays memory of one, even if it was taken since then.
-        let header = unsafe { &*pages.page(index) };
+        let header = pages.header(index);
         // ORDERING: Acquire pairs with the store in `push`: with `next` comes what the
         // writer has stored before, `taken` in particular, which `withdraw` passes on to readers.
         let next = header.next.load(Acquire);
@@ -110,11 +109,11 @@ impl RingChain {
 }
 
 impl Writing<'_> {
-    /// Adds the page at `index` as the newest one: it is the ring's, from its pool, and has been
-    /// reset. The cursor still has the one before, if there was any.
+    /// Adds a page, which has been reset, as the newest one. The cursor still has the one before,
+    /// if there was any.
     #[inline]
-    pub(super) fn push(&self, index: u32) {
-        let Ring { chain, cursor, .. } = self.ring();
+    pub(super) fn push(&self, page: &NewPage) {
+        let (Ring { chain, cursor, .. }, index) = (self.ring(), page.index());
         let seen = chain.oldest.load(Relaxed);
         if seen as u32 == NO_PAGE {
             let tag = (seen >> 32).wrapping_add(1) << 32;
@@ -134,15 +133,15 @@ impl Writing<'_> {
     /// `pages` is the pool of all pages of this ring.
     pub(super) unsafe fn reuse(&self, pages: &impl Pages, max: u32, room: u32) -> Option<u32> {
         let chain = &self.ring().chain;
+        // SAFETY: The page has been cut out: it is in no ring, and ours.
+        let give_back = |index| unsafe { pages.put(index) };
         let mut asked = false;
         for tries in 1..=TRIES {
             let seen = chain.oldest.load(Relaxed);
             if seen as u32 == NO_PAGE {
                 return None;
             }
-            // SAFETY: What `oldest` names is a page of `pages`, and stays memory of one, even if it
-            // was taken since then.
-            let header = unsafe { &*pages.page(seen as u32) };
+            let header = pages.header(seen as u32);
             let size = header.size();
             let last = header.next.load(Relaxed) == NO_PAGE;
             if last && size < room {
@@ -165,8 +164,7 @@ impl Writing<'_> {
             if size < pages.largest() && left >= pages.largest() && !asked {
                 asked = true;
                 if let Some(larger) = pages.take(chain.held.load(Relaxed), room, left) {
-                    // SAFETY: The page has been cut out: it is in no ring, and ours.
-                    unsafe { pages.put(index) };
+                    give_back(index);
                     return Some(larger);
                 }
             }
@@ -174,8 +172,7 @@ impl Writing<'_> {
                 return Some(index);
             }
             // Too small, or the ring's limit was lowered.
-            // SAFETY: As above.
-            unsafe { pages.put(index) };
+            give_back(index);
         }
         None
     }

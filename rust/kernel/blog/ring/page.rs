@@ -274,8 +274,9 @@ impl PageHeader {
 /// # Safety
 ///
 /// A page that [`Self::take`] hands out is the caller's alone, [formatted](PageHeader::format),
-/// until it gives it back. [`Self::page`] of its index leads to it then, and to memory that is
-/// mapped and initialised, and aligned to 8, as long as anybody may have the index from a ring.
+/// until it gives it back. [`Self::page`] of its index leads to it then. It is a valid header of
+/// whatever index: that of a page, even of one that has become something else since a ring had it,
+/// or an empty one. The memory stays for as long as a log call or a reader looks at it.
 pub unsafe trait Pages {
     /// Takes a page of at least `room` and at most `most` out of the pool, for a ring that holds
     /// `held`: a small one for its first, later a large one if there is any. Lock-free.
@@ -290,6 +291,13 @@ pub unsafe trait Pages {
 
     /// The page with this index.
     fn page(&self, index: u32) -> *mut PageHeader;
+
+    /// Its header.
+    #[inline]
+    fn header(&self, index: u32) -> &PageHeader {
+        // SAFETY: By the trait's requirement; a header is atomics only.
+        unsafe { &*self.page(index) }
+    }
 
     /// Whether records are counted by site when their page leaves its ring.
     fn counts(&self) -> bool {

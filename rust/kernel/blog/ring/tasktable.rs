@@ -141,8 +141,7 @@ impl Tls {
     /// As for [`Self::rings`].
     #[inline]
     pub unsafe fn find(&self, slot: u32) -> Option<&Ring> {
-        // SAFETY: By this function's requirement.
-        unsafe { self.rings() }.find(|ring| ring.slot() == slot)
+        Self::from(self.first.load(Acquire)).find(|ring| ring.slot() == slot)
     }
 
     /// Has the fast path find this ring.

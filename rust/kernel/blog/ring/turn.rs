@@ -39,6 +39,19 @@ pub enum Mode {
     Discard = 1,
 }
 
+/// The index of a page that a ring's writer has taken.
+///
+/// # Invariants
+///
+/// The page is of the ring's pool, in no ring, and the writer's.
+pub(super) struct NewPage(u32);
+
+impl NewPage {
+    pub(super) fn index(&self) -> u32 {
+        self.0
+    }
+}
+
 impl Writing<'_> {
     /// Makes room for a record of `bytes` bytes at time `ts`: the slow path of
     /// [`Ring::write`](super::Ring::write).
@@ -79,17 +92,14 @@ impl Writing<'_> {
                 cursor.taken.store(taken, Relaxed);
             }
             let room = untold.saturating_add(PAGE_HEADER_SIZE as u32);
-            // SAFETY: By this function's requirement; and the page that this finds is ours.
-            unsafe {
-                let index = self
-                    .next_page(pages, mode, max, bytes, room)
-                    .inspect_err(|_| {
-                        if has_lost {
-                            cursor.close();
-                        }
-                    })?;
-                self.start_page(pages, index, ts);
-            }
+            // SAFETY: By this function's requirement.
+            let page = unsafe { self.next_page(pages, mode, max, bytes, room) };
+            let page = page.inspect_err(|_| {
+                if has_lost {
+                    cursor.close();
+                }
+            })?;
+            self.start_page(pages, page, ts);
         } else {
             if extend {
                 self.control(ts, &ControlRecord::TimeExtend(ts));
@@ -144,7 +154,7 @@ impl Writing<'_> {
         max: u32,
         bytes: u32,
         room: u32,
-    ) -> Result<u32, Lost> {
+    ) -> Result<NewPage, Lost> {
         let largest = pages.largest();
         // What an empty page must hold, whatever is due.
         let most =
@@ -166,26 +176,27 @@ impl Writing<'_> {
         };
         if left >= wanted {
             if let Some(index) = pages.take(held, room, left) {
-                return Ok(index);
+                // INVARIANT: The pool has just given it to this writer.
+                return Ok(NewPage(index));
             }
         }
         match mode {
-            // SAFETY: By this function's requirement.
-            Mode::Overwrite => unsafe { self.reuse(pages, max, room) }.ok_or(Lost::NoPage),
+            Mode::Overwrite => {
+                // SAFETY: By this function's requirement.
+                let index = unsafe { self.reuse(pages, max, room) };
+                // INVARIANT: The pool has given it to this ring, which had it till now.
+                index.map(NewPage).ok_or(Lost::NoPage)
+            }
             Mode::Discard if left < wanted => Err(Lost::Full),
             Mode::Discard => Err(Lost::NoPage),
         }
     }
 
-    /// Makes the page at `index` the current one, empty, starting at time `ts`.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Self::turn`]; the page is the caller's, and in no ring.
-    unsafe fn start_page(&self, pages: &impl Pages, index: u32, ts: u64) {
-        let page = pages.page(index);
-        // SAFETY: `index` came from the pool, so this is a valid page; it is this ring's alone.
-        let header = unsafe { &*page };
+    /// Makes a page the current one, empty, starting at time `ts`.
+    fn start_page(&self, pages: &impl Pages, page: NewPage, ts: u64) {
+        let at = pages.page(page.index());
+        // SAFETY: As in `Pages::header`, which would look for it once more.
+        let header = unsafe { &*at };
         let ring = self.ring();
         let cursor = &ring.cursor;
         let seq = cursor.seq.load(Relaxed) + 1;
@@ -198,8 +209,8 @@ impl Writing<'_> {
         header.publish(seq);
         // INVARIANT: The page is now the newest of the chain, and the cursor's. It is valid as long
         // as rings exist, and has no limit: `turn` ends with opening the cursor.
-        self.push(index);
+        self.push(&page);
         // ORDERING: Release: a reader of the ring that finds the page finds it whole.
-        cursor.page.store(page, Release);
+        cursor.page.store(at, Release);
     }
 }

@@ -146,9 +146,7 @@ impl Ring {
         clock: impl FnOnce() -> Option<u64>,
     ) -> Result<(Writing<'_>, *mut PageHeader, u64, u64), Place<'_>> {
         // SAFETY: By this function's requirement.
-        let Some(writing) = (unsafe { self.begin(slot) }) else {
-            return Err(Place::NONE);
-        };
+        let writing = unsafe { self.begin(slot) }.ok_or(Place::NONE)?;
         let Some(ts) = clock() else {
             return Err(Place::begun(writing, 0));
         };

@@ -75,7 +75,7 @@ extern "C" fn blog_component_unregister(_: *const RawComponent) {}
 /// Finds a place for a record when its page is full.
 #[no_mangle]
 extern "C" fn blog_reserve<'a>(
-    _: *const RawComponent,
+    _: &RawComponent,
     writing: Option<Writing<'a>>,
     bytes: u32,
     ts: u64,
@@ -86,7 +86,7 @@ extern "C" fn blog_reserve<'a>(
 
 /// Nothing is watched.
 #[no_mangle]
-extern "C" fn blog_stored(_: *const RawComponent, _: u32, _: *const u8, _: usize) {}
+extern "C" fn blog_stored(_: &RawComponent, _: u32, _: *const u8, _: usize) {}
 
 /// The clock is the one that log calls read themselves.
 #[no_mangle]
