@@ -13,4 +13,4 @@ macro_rules! names {
     )*};
 }
 
-names!(blog_capture blog_component blog_debug blog_err blog_info blog_log blog_trace blog_warn BlogArg);
+names!(blog_capture blog_debug blog_err blog_info blog_log blog_trace blog_warn BlogArg);

@@ -39,14 +39,14 @@ pub fn blog_captured(input: TokenStream) -> TokenStream {
     let Some(name) = module_name(input.into()) else {
         return TokenStream::new();
     };
-    let symbol = format!("blog_captured_{}", name.value().replace('-', "_"));
+    let module = name.value().replace('-', "_");
     quote! {
         #[cfg(BLOG_CAPTURE)]
         ::kernel::blog::blog_component! {
             #[doc(hidden)]
             pub(crate) __BLOG_CAPTURE,
+            captured: #module,
             name: #name,
-            symbol: #symbol,
             level: Debug,
         }
     }

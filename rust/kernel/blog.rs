@@ -135,10 +135,10 @@ pub use self::{
         types, //
     }, //
 };
+pub use crate::blog_component;
 #[doc(hidden)]
 pub use macros::blog_capture;
 pub use macros::{
-    blog_component,
     blog_debug,
     blog_err,
     blog_info,

@@ -4,12 +4,11 @@
 //! points. A mistake of the user becomes an error with a place, never a panic.
 //!
 //! `format` parses format strings, `log` makes call sites, `capture` makes them of messages that a
-//! driver prints, `component` makes static components, `derive` makes `BlogArg` for a user's types,
-//! and `asm` writes the data that call sites and types leave in non-loaded sections.
+//! driver prints, `derive` makes `BlogArg` for a user's types, and `asm` writes the data that call
+//! sites and types leave in non-loaded sections.
 
 mod asm;
 mod capture;
-mod component;
 mod derive;
 #[allow(dead_code, unreachable_pub)]
 mod format;
@@ -21,7 +20,6 @@ mod wire;
 
 pub(crate) use self::{
     capture::capture,
-    component::component,
     derive::derive,
     log::log,
     wire::record::Level, //

@@ -70,6 +70,7 @@ def ours(output: str, case: Path) -> list[str]:
 
     Of a panic in a constant, the words are BLog's; before 1.89, its place is that of the panic. Other
     errors with a code are rustc's own: it has or lacks a label after a colon, and the path of a name.
+    So are those about the rules of a macro.
     Of an expression's private fields, it has one error, or one for each.
     """
     found: list[str] = []
@@ -80,6 +81,8 @@ def ours(output: str, case: Path) -> list[str]:
         if code == "E0080":
             # If there is no text of ours, it follows from another error.
             texts = re.findall(r"BLog: .*?(?=: evaluation of |', /|$)", text)
+        elif text.startswith("no rules expected "):
+            texts = [text.split(": ")[0].replace(" the token ", " ")]
         elif code and code != "E0277":
             texts = [re.sub(r"kernel::blog::(?:[a-z]\w*::)*(?=[A-Z])", "", text.split(": ")[0])]
         if code == "E0451":

@@ -8,7 +8,7 @@ use kernel::{
             dump::{self, state_letter, Root, TICKS},
             file::{self, Kind, SECTION_MAX},
             map::Meta,
-            name::{check, fit, is_reserved, BadName, NAME_MAX},
+            name::{check, fit, is_reserved, NAME_MAX},
             pack,
             page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
             persist::{Facts, Region},
@@ -263,22 +263,14 @@ fn a_component_s_name_is_a_file_s() {
     for good in
         [&b"a"[..], b"nvme0-0000:01:00.0", b"A_z+9", b"sda#2", b"streams", b"strea", &longest]
     {
-        assert_eq!(check(good), Ok(()));
+        assert!(check(good));
         assert!(!is_reserved(good));
     }
-    for (name, why) in [
-        (&b""[..], BadName::Length),
-        (&[b'a'; 56], BadName::Length),
-        (b".", BadName::Characters),
-        (b"#2", BadName::Characters),
-        (b"a/b", BadName::Characters),
-        (b"a b", BadName::Characters),
-        (b"a\x80", BadName::Characters),
-    ] {
-        assert_eq!(check(name), Err(why));
+    for bad in [&b""[..], &[b'a'; 56], b".", b"#2", b"a/b", b"a b", b"a\x80"] {
+        assert!(!check(bad) && !is_reserved(bad));
     }
     for name in ["components", "control", "snapshot", "stats", "stream", "tasks"] {
-        assert_eq!(check(name.as_bytes()), Err(BadName::Reserved));
+        assert!(!check(name.as_bytes()) && is_reserved(name.as_bytes()));
     }
 }
 
@@ -307,7 +299,7 @@ fn any_name_is_made_fit() {
     for len in 50..70 {
         for n in [1, 2, 10, 999] {
             let name = fitted(&vec![b'x'; len], n);
-            assert_eq!(check(name.as_bytes()), Ok(()));
+            assert!(check(name.as_bytes()));
             assert_eq!(
                 name.matches('x').count() < len,
                 len + name.matches(|c| c != 'x').count() > 55
@@ -315,8 +307,8 @@ fn any_name_is_made_fit() {
         }
     }
     for byte in 0..=u8::MAX {
-        assert_eq!(check(fitted(&[byte], 1).as_bytes()), Ok(()));
-        assert_eq!(check(fitted(&[b'a', byte], 1).as_bytes()), Ok(()));
+        assert!(check(fitted(&[byte], 1).as_bytes()));
+        assert!(check(fitted(&[b'a', byte], 1).as_bytes()));
     }
 }
 

@@ -14,6 +14,10 @@ blog_component! {
     name: "all", size_kb: 64, ring_kb: 8, level: Trace, mode: Discard, enabled: false,
 }
 blog_component! { C, name: "c" }
+blog_component! {
+    #[doc(hidden)]
+    pub(crate) __BLOG_CAPTURE, captured: "pass_all", name: "pass-all", level: Debug,
+}
 
 #[derive(Clone, Copy, BlogArg)]
 struct Unit;

@@ -3,7 +3,7 @@
 //! Names of components: which ones are allowed.
 //!
 //! A name becomes a directory beside BLog's own files, a word of the control files' language, and a
-//! part of what tools print. The crate of `blog_component!` includes this file, too.
+//! part of what tools print.
 
 /// Room for a name (component, image) in bytes, NUL padded.
 pub const NAME_MAX: usize = 56;
@@ -19,33 +19,21 @@ const RESERVED: [&str; 7] = [
     "tasks",
 ];
 
-/// What is wrong with a name: see [`check`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BadName {
-    /// It is empty, or too long.
-    Length,
-    /// It has other characters than letters, digits and `_-.:+#`, or starts with `.` or `#`.
-    Characters,
-    /// It is one of [`RESERVED`].
-    Reserved,
-}
-
-/// Whether a component can have this name.
-pub fn check(name: &[u8]) -> Result<(), BadName> {
-    if name.is_empty() || name.len() >= NAME_MAX {
-        return Err(BadName::Length);
+/// Whether a component can have this name: letters, digits and `_-.:+#`, of which `.` and `#` do
+/// not come first, and not one of [`RESERVED`].
+pub const fn check(name: &[u8]) -> bool {
+    let mut rest = name;
+    while let [byte, more @ ..] = rest {
+        if !is_allowed(*byte) {
+            return false;
+        }
+        rest = more;
     }
-    if matches!(name, [b'.' | b'#', ..]) || !name.iter().all(|byte| is_allowed(*byte)) {
-        return Err(BadName::Characters);
-    }
-    if is_reserved(name) {
-        return Err(BadName::Reserved);
-    }
-    Ok(())
+    !matches!(name, [] | [b'.' | b'#', ..]) && name.len() < NAME_MAX && !is_reserved(name)
 }
 
 /// Whether a name can have this character.
-fn is_allowed(byte: u8) -> bool {
+const fn is_allowed(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':' | b'+' | b'#')
 }
 

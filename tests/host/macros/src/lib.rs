@@ -38,11 +38,6 @@ pub fn blog_capture(input: TokenStream) -> TokenStream {
     blog::capture(parse_macro_input!(input)).into()
 }
 
-#[proc_macro]
-pub fn blog_component(input: TokenStream) -> TokenStream {
-    blog::component(parse_macro_input!(input)).unwrap_or_else(|e| e.into_compile_error()).into()
-}
-
 #[proc_macro_derive(BlogArg)]
 pub fn derive_blog_arg(input: TokenStream) -> TokenStream {
     blog::derive(parse_macro_input!(input)).unwrap_or_else(|e| e.into_compile_error()).into()

@@ -587,7 +587,7 @@ pub fn text(bytes: &[u8]) -> String {
 
 /// A component's name, NUL padded, where it is one that a kernel has let through.
 pub fn component_name(bytes: &[u8; NAME_MAX]) -> Option<String> {
-    name::check(until_nul(bytes)).is_ok().then(|| text(bytes))
+    name::check(until_nul(bytes)).then(|| text(bytes))
 }
 
 /// The section header that `raw` starts with, if its checksum is right.
