@@ -103,7 +103,13 @@ pub use self::call::{
 };
 pub use self::{
     call::{
-        arg::BlogArg,
+        arg::{
+            checked,
+            count,
+            BlogArg,
+            Logged,
+            OnlyDebug, //
+        },
         args::BlogArgs,
         capture::Text,
         component::{

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn generic_code_logs_each_type() {
-        fn log<T: BlogArg + kernel::blog::fmt::Debug>(value: &T) {
+        fn log<T: BlogArg<Shown: core::fmt::Debug>>(value: &T) {
             blog_log!(LOUD, "{:?}", value);
         }
         let records = added(&LOUD, || {

@@ -29,6 +29,14 @@ TIER = "fast"
 CASES = TOP / "tests/ui/cases"
 KERNEL = TOP / "tests/host/kernel/Cargo.toml"
 CFG = ['CONFIG_BLOG="m"', "CONFIG_BLOG_HOOKS", "CONFIG_UML", "CONFIG_SMP", "MODULE"]
+OF_RUSTC = re.compile(
+    r"no rules expected|\d+ positional arguments? in format string|invalid reference to positional"
+    r"|(?:named )?argument never used|multiple unused formatting arguments|duplicate argument"
+    r"|positional arguments cannot follow|invalid format string|unknown format trait `.*?`"
+    r"|suffixes on string literals are invalid|the trait bound .* is not satisfied"
+    r"|`.*` doesn't implement `[\w:]+`"
+)  # fmt: skip
+CRATE = re.compile(r"kernel::blog::(?:[a-z]\w*::)*(?=[A-Z])")
 ENV = os.environ | {"RUSTC_BOOTSTRAP": "1", "CARGO_TERM_COLOR": "never"}
 
 
@@ -70,7 +78,8 @@ def ours(output: str, case: Path) -> list[str]:
 
     Of a panic in a constant, the words are BLog's; before 1.89, its place is that of the panic. Other
     errors with a code are rustc's own: it has or lacks a label after a colon, and the path of a name.
-    So are those about the rules of a macro.
+    So are those of macros by rules, of format_args!, and about a trait that a type lacks: OF_RUSTC is
+    what they begin with.
     Of an expression's private fields, it has one error, or one for each.
     """
     found: list[str] = []
@@ -81,10 +90,10 @@ def ours(output: str, case: Path) -> list[str]:
         if code == "E0080":
             # If there is no text of ours, it follows from another error.
             texts = re.findall(r"BLog: .*?(?=: evaluation of |', /|$)", text)
-        elif text.startswith("no rules expected "):
-            texts = [text.split(": ")[0].replace(" the token ", " ")]
+        elif begin := OF_RUSTC.match(text):
+            texts = [CRATE.sub("", begin[0])]
         elif code and code != "E0277":
-            texts = [re.sub(r"kernel::blog::(?:[a-z]\w*::)*(?=[A-Z])", "", text.split(": ")[0])]
+            texts = [CRATE.sub("", text.split(": ")[0])]
         if code == "E0451":
             column = first.setdefault(line, column)
             names, _, struct = texts[0].partition(" of struct ")

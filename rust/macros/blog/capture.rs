@@ -115,7 +115,7 @@ pub(crate) fn capture(input: CaptureInput) -> TokenStream {
     let site_fn = site_fn(level, format, names).unwrap_or_default();
     let find = quote! {
         #site_fn
-        let #site = __blog_site(#(&::kernel::blog::fmt::Probe::<#types>::new()),*);
+        let #site = __blog_site(#(&::kernel::blog::Logged::<#types>::new()),*);
     };
     // SAFETY (of what this expands to): The component is on, and the site for it.
     let log = quote!(match #value_of { #log });

@@ -195,7 +195,7 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
 
             // SAFETY: `store` writes each field in its place, and zeros for what a variant lacks.
             unsafe impl ::kernel::blog::BlogArg for #ident {
-                type This = Self;
+                type Shown = ::kernel::blog::OnlyDebug<Self>;
                 type Passed<'a> = #passed;
 
                 const CODE: ::kernel::blog::types::TypeCode =
@@ -231,8 +231,6 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
 
                 #describe
             }
-
-            impl ::kernel::blog::fmt::Debug for #ident {}
         };
     })
 }

@@ -6,20 +6,19 @@
 //!
 //! ```ignore
 //! {
-//!     fn __blog_site<A0: BlogArg + ?Sized>(_: &Probe<A0>) -> Loaded {
+//!     fn __blog_site<A0: BlogArg + ?Sized>(_: &Logged<A0>) -> Loaded {
 //!         asm!(…)                      // entry, descriptor; code: two loads
 //!     }
 //!     match &(COMPONENT) {
 //!         component => if is_on(component) {                   // patched no-op
-//!             let probe0 = Probe::new();
-//!             let known0 = known(&probe0);                     // only checks the type
-//!             Display(&known0);                                // likewise
-//!             let site = __blog_site(&known0);
+//!             let logged0 = Logged::new();
+//!             if false { let _: Arguments<'_> = format_args!("…", logged0); }
+//!             let site = __blog_site(&logged0);
 //!             if site.is_on(component) {
 //!                 match (&a,) {                                // evaluates
 //!                     values => {
-//!                         probe0.bind(values.0);               // tells A0
-//!                         unsafe { (value(values.0),).log(component, site) };
+//!                         logged0.bind(values.0);              // tells A0
+//!                         unsafe { (values.0,).log(component, site) };
 //!                     }
 //!                 }
 //!             }
@@ -28,10 +27,10 @@
 //! }
 //! ```
 //!
-//! The probes carry the arguments' types to the descriptor by type inference, before the arguments
-//! are evaluated. No closure is around the arguments, so `?`, `return` and `break` work in them.
-
-use std::collections::BTreeSet;
+//! `Logged` carries the arguments' types to the descriptor by type inference, before the arguments
+//! are evaluated. The compiler's own `format_args!` says what is wrong with the format string, and
+//! which argument it doesn't fit. No closure is around the arguments, so `?`, `return` and `break`
+//! work in them.
 
 use proc_macro2::{
     Span,
@@ -96,9 +95,6 @@ struct Arg {
 
 impl Parse for LogInput {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        if input.is_empty() {
-            return Err(input.error("expected a component and a format string"));
-        }
         if input.peek(LitStr) {
             return Err(input.error("expected a component in front of the format string"));
         }
@@ -110,31 +106,15 @@ impl Parse for LogInput {
         if !input.peek(LitStr) {
             return Err(input.error("the format must be a string literal"));
         }
-        let format: LitStr = input.parse()?;
-        if !format.suffix().is_empty() {
-            return Err(Error::new(format.span(), "a format string has no suffix"));
-        }
+        let format = input.parse()?;
 
-        let mut args: Vec<Arg> = Vec::new();
+        let mut args = Vec::new();
         while !input.is_empty() {
             input.parse::<Token![,]>()?;
             if input.is_empty() {
                 break;
             }
-            let arg: Arg = input.parse()?;
-            match &arg.name {
-                Some(name) if args.iter().any(|a| a.name.as_ref() == Some(name)) => {
-                    let message = format!("duplicate argument named `{name}`");
-                    return Err(Error::new(name.span(), message));
-                }
-                None if args.last().is_some_and(|a| a.name.is_some()) => {
-                    return Err(Error::new_spanned(
-                        &arg.value,
-                        "positional arguments cannot follow named arguments",
-                    ));
-                }
-                _ => args.push(arg),
-            }
+            args.push(input.parse()?);
         }
         Ok(Self {
             component,
@@ -164,182 +144,111 @@ impl Parse for Arg {
     }
 }
 
-/// An argument as it is stored: with what the format string wants of it.
+/// An argument as it is stored.
 struct Stored {
-    /// What the side table calls it: its name, if it has one, or its source.
-    name: String,
-    is_named: bool,
+    /// Its name, if it has one.
+    ident: Option<Ident>,
     value: TokenStream,
     span: Span,
-    traits: BTreeSet<Trait>,
+    /// Whether it is the address of the argument that is stored.
+    is_pointer: bool,
+    /// Whether it is a width or a precision.
     is_count: bool,
+    /// Whether a placeholder prints it, and not as a pointer.
+    is_printed: bool,
 }
 
 impl Stored {
-    fn new(name: String, is_named: bool, value: impl ToTokens, span: Span) -> Self {
+    fn new(ident: Option<Ident>, value: impl ToTokens, span: Span) -> Self {
         Self {
-            name,
-            is_named,
+            ident,
             value: value.into_token_stream(),
             span,
-            traits: BTreeSet::new(),
+            is_pointer: false,
             is_count: false,
+            is_printed: false,
         }
     }
 
-    fn is_used(&self) -> bool {
-        self.is_count || !self.traits.is_empty()
-    }
-
-    /// Whether it is the address of the argument that is stored.
-    fn is_pointer(&self) -> bool {
-        self.traits.contains(&Trait::Pointer)
+    /// What the side table calls it: its name, or its source.
+    fn name(&self) -> String {
+        match &self.ident {
+            Some(ident) => ident.unraw().to_string(),
+            None => source_text(self.value.clone()),
+        }
     }
 }
 
-/// The arguments of a call, and the names that its format string captures.
-struct Args {
-    stored: Vec<Stored>,
+/// The argument that is meant, of which the call gives `explicit`; a name that is not among them is
+/// captured. None where there is no such one, of which the compiler says so.
+fn resolve<'a>(
+    args: &'a mut Vec<Stored>,
     explicit: usize,
-    format_span: Span,
+    position: &Position,
+    span: Span,
+) -> Option<&'a mut Stored> {
+    let index = match position {
+        Position::Next(i) | Position::Index(i) => (*i < explicit).then_some(*i)?,
+        Position::Name(name) => {
+            let is_meant = |arg: &Stored| arg.ident.is_some() && arg.name() == *name;
+            args.iter().position(is_meant).unwrap_or_else(|| {
+                // As in `format!`, keywords are taken for raw identifiers.
+                let ident = syn::parse_str(name).or_else(|_| syn::parse_str(&format!("r#{name}")));
+                let mut ident = ident.unwrap_or_else(|_| Ident::new("self", span));
+                ident.set_span(span);
+                args.push(Stored::new(Some(ident.clone()), ident, span));
+                args.len() - 1
+            })
+        }
+    };
+    args.get_mut(index)
 }
 
-impl Args {
-    fn new(args: Vec<Arg>, format_span: Span) -> Self {
-        let stored: Vec<_> = args
-            .into_iter()
-            .map(|Arg { name, value }| {
-                let is_named = name.is_some();
-                let name = name.map_or_else(|| source_text(&value), |n| n.unraw().to_string());
-                let span = value.span();
-                Stored::new(name, is_named, value, span)
-            })
-            .collect();
-        Self {
-            explicit: stored.len(),
-            stored,
-            format_span,
+/// The arguments of a call and the names that its format string captures, with what the
+/// placeholders want of each.
+fn stored(args: Vec<Arg>, pieces: &[Piece], span: Span) -> Result<Vec<Stored>> {
+    let mut args: Vec<_> = args
+        .into_iter()
+        .map(|Arg { name, value }| Stored::new(name, &value, value.span()))
+        .collect();
+    let explicit = args.len();
+    for piece in pieces {
+        let Piece::Placeholder(p) = piece else {
+            continue;
+        };
+        for position in p.counts() {
+            if let Some(arg) = resolve(&mut args, explicit, position, span) {
+                arg.is_count = true;
+            }
+        }
+        if let Some(arg) = resolve(&mut args, explicit, &p.argument, span) {
+            let is_pointer = p.print == Trait::Pointer;
+            arg.is_pointer |= is_pointer;
+            arg.is_printed |= !is_pointer;
         }
     }
 
-    fn error<T>(&self, message: impl std::fmt::Display) -> Result<T> {
-        Err(Error::new(self.format_span, message))
-    }
-
-    /// The argument that is meant; captures a name that is not among the arguments.
-    fn resolve(&mut self, position: &Position) -> Result<&mut Stored> {
-        let index = match position {
-            Position::Next(i) | Position::Index(i) if *i < self.explicit => *i,
-            Position::Next(i) | Position::Index(i) => {
-                return self.error(format!(
-                    "invalid reference to positional argument {i} ({})",
-                    there_are(self.explicit)
-                ));
-            }
-            Position::Name(name) => {
-                let mut known = self.stored.iter();
-                match known.position(|arg| arg.is_named && arg.name == *name) {
-                    Some(i) => i,
-                    None => self.capture(name)?,
-                }
-            }
+    let mut errors = args.iter().enumerate().filter_map(|(i, arg)| {
+        let message = if i >= MAX_ARGS {
+            format!("more than {MAX_ARGS} arguments cannot be logged by one call")
+        } else if arg.is_pointer && (arg.is_printed || arg.is_count) {
+            "an argument of `{:p}` cannot be printed in another way, too: pass it twice".into()
+        } else {
+            return None;
         };
-        Ok(&mut self.stored[index])
-    }
-
-    fn capture(&mut self, name: &str) -> Result<usize> {
-        // As in `format!`, keywords are taken for raw identifiers.
-        let ident = match name {
-            "self" => Ok(Ident::new("self", self.format_span)),
-            _ => syn::parse_str(name).or_else(|_| syn::parse_str(&format!("r#{name}"))),
-        };
-        let Ok(mut ident) = ident else {
-            return self.error(format!("invalid argument name `{name}` in format string"));
-        };
-        let span = self.format_span;
-        ident.set_span(span);
-        self.stored
-            .push(Stored::new(name.into(), true, ident, span));
-        Ok(self.stored.len() - 1)
-    }
-
-    /// Finds out what `pieces` want of each argument. A number of arguments which doesn't fit is
-    /// reported in one sentence.
-    fn use_in(&mut self, pieces: &[Piece]) -> Result<()> {
-        let placeholders = || {
-            pieces.iter().filter_map(|piece| match piece {
-                Piece::Literal(_) => None,
-                Piece::Placeholder(p) => Some(p),
-            })
-        };
-        let positions = placeholders().flat_map(|p| p.counts().chain([&p.argument]));
-        let wanted = positions.map(|position| match position {
-            Position::Next(i) => i + 1,
-            _ => 0,
-        });
-        let wanted = wanted.max().unwrap_or(0);
-        if wanted > self.explicit {
-            return self.error(format!(
-                "{wanted} positional argument{} in format string, but {}",
-                if wanted == 1 { "" } else { "s" },
-                there_are(self.explicit)
-            ));
-        }
-        for p in placeholders() {
-            for position in p.counts() {
-                self.resolve(position)?.is_count = true;
-            }
-            self.resolve(&p.argument)?.traits.insert(p.print);
-        }
-        Ok(())
-    }
-
-    /// Reports what is wrong with single arguments, all at once.
-    fn check_each(&self) -> Result<()> {
-        let mut errors: Option<Error> = None;
-        let mut report = |span, message: String| {
-            let error = Error::new(span, message);
-            match &mut errors {
-                Some(errors) => errors.combine(error),
-                None => errors = Some(error),
-            }
-        };
-        for (i, arg) in self.stored.iter().enumerate() {
-            if i >= MAX_ARGS {
-                report(
-                    arg.span,
-                    format!("more than {MAX_ARGS} arguments cannot be logged by one call"),
-                );
-            }
-            if !arg.is_used() {
-                let named = if arg.is_named { "named " } else { "" };
-                report(arg.span, format!("{named}argument never used"));
-            }
-            if arg.is_pointer() && (arg.traits.len() > 1 || arg.is_count) {
-                report(
-                    arg.span,
-                    "an argument of `{:p}` cannot be printed in another way, too: pass it twice"
-                        .into(),
-                );
-            }
-        }
-        errors.map_or(Ok(()), Err)
-    }
-}
-
-fn there_are(n: usize) -> String {
-    match n {
-        0 => "there are no arguments".into(),
-        1 => "there is 1 argument".into(),
-        n => format!("there are {n} arguments"),
+        Some(Error::new(arg.span, message))
+    });
+    match errors.next() {
+        Some(error) => Err(error),
+        None => Ok(args),
     }
 }
 
 /// The text of an expression, without the white space that tokens do not need: `self.len()`.
-fn source_text(expr: &Expr) -> String {
+fn source_text(expr: TokenStream) -> String {
     const LIMIT: usize = 80;
     let mut out = String::new();
-    write_tokens(expr.to_token_stream(), &mut out);
+    write_tokens(expr, &mut out);
     // What separates names in the descriptor cannot be in one.
     let mut out = out.replace(|c: char| c.is_control(), " ");
     if let Some((end, _)) = out.char_indices().nth(LIMIT) {
@@ -378,13 +287,15 @@ fn write_tokens(tokens: TokenStream, out: &mut String) {
 /// Expands a call.
 pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
     let (format, span) = (input.format.value(), input.format.span());
-    let pieces = format::parse(&format).map_err(|e| Error::new(span, e))?;
-    let mut args = Args::new(input.args, span);
-    args.use_in(&pieces)?;
-    args.check_each()?;
-    let args = args.stored;
+    // The compiler says what is wrong with a format; if nothing is, then it isn't the type that is
+    // demanded of it here.
+    let (pieces, arguments) = match format::parse(&format) {
+        Ok(pieces) => (pieces, quote!(::core::fmt::Arguments<'_>)),
+        Err(_) => (Vec::new(), quote!(::kernel::blog::fmt::KnownFormat)),
+    };
+    let args = stored(input.args, &pieces, span)?;
 
-    let names: Vec<_> = args.iter().map(|arg| arg.name.as_str()).collect();
+    let names: Vec<_> = args.iter().map(Stored::name).collect();
     let site_fn = site_fn(level, &format, &names).map_err(|e| Error::new(span, e))?;
     let value = &input.component;
     // Invisible to the user's expressions; at the component, so that it is reported there, and
@@ -392,17 +303,25 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
     let component = Ident::new("component", at(value.span()));
     let as_raw = quote_spanned!(component.span()=> ::kernel::blog::Component::raw(#component));
     let [raw, site, values] = hidden(["raw", "site", "values"]);
-    let Probes {
+    let Tokens {
         declare,
+        logged,
+        shown,
         evaluate,
-        refs,
-        binds,
+        bind,
         checked,
-    } = Probes::new(&args, &values);
-    let find = quote!(#site_fn #declare let #site = __blog_site(#(#refs),*););
+    } = Tokens::new(&args, &values);
+    let format = &input.format;
+    let declare = quote! {
+        #(#declare)*
+        if false {
+            let _: #arguments = ::core::format_args!(#format #(, #shown)*);
+        }
+    };
+    let find = quote!(#site_fn #declare let #site = __blog_site(#(&#logged),*););
     let log = quote!(match (#(#evaluate,)*) {
         #values => {
-            #binds
+            #(#bind)*
             // SAFETY: The component is on, and the site for it.
             unsafe { ::kernel::blog::BlogArgs::log((#(#checked,)*), #raw, #site) };
         }
@@ -422,8 +341,7 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
                     #declare
                     match (#(#evaluate,)*) {
                         #values => {
-                            #binds
-                            let _ = (#(#checked,)*);
+                            #(#bind)*
                         }
                     }
                 }
@@ -469,58 +387,55 @@ pub(super) fn at(span: Span) -> Span {
     Span::mixed_site().located_at(span)
 }
 
-/// What is done with the probes. Each token is at its argument: this is where the compiler reports
-/// what cannot be logged.
+/// What is done with each argument. Each token is at its argument: this is where the compiler
+/// reports what cannot be logged.
 #[derive(Default)]
-struct Probes {
-    /// Declares them, and checks what placeholders want of their types.
-    declare: TokenStream,
+struct Tokens {
+    /// Makes their `Logged`s.
+    declare: Vec<TokenStream>,
+    /// The names of these.
+    logged: Vec<Ident>,
+    /// Arguments for `format_args!`.
+    shown: Vec<TokenStream>,
     /// References to the arguments.
     evaluate: Vec<TokenStream>,
-    /// References to the probes.
-    refs: Vec<TokenStream>,
-    /// Ties them to the arguments, which are a tuple of references.
-    binds: TokenStream,
-    /// The arguments again, with known types.
+    /// Ties the `Logged`s to the arguments, which are a tuple of references.
+    bind: Vec<TokenStream>,
+    /// The arguments again, if they can be logged.
     checked: Vec<TokenStream>,
 }
 
-impl Probes {
+impl Tokens {
     fn new(args: &[Stored], values: &Ident) -> Self {
         let mut this = Self::default();
         for (i, arg) in args.iter().enumerate() {
             let span = at(arg.span);
-            let probe = format_ident!("probe{i}", span = span);
-            let known = format_ident!("known{i}", span = span);
+            let new = format_ident!("new{i}", span = span);
+            let logged = format_ident!("logged{i}", span = span);
             let mut index = syn::Index::from(i);
             index.span = span;
             let mut values = values.clone();
             values.set_span(span);
-            this.declare.extend(quote_spanned! {span=>
-                let #probe = ::kernel::blog::fmt::Probe::new();
-                let #known = ::kernel::blog::fmt::known(&#probe);
+            this.declare.push(quote_spanned! {span=>
+                let #new = ::kernel::blog::Logged::new();
+                let #logged = ::kernel::blog::Logged::known(&#new);
             });
-            for check in &arg.traits {
-                let check = Ident::new(&format!("{check:?}"), span);
-                this.declare
-                    .extend(quote_spanned!(span=> ::kernel::blog::fmt::#check(&#known);));
-            }
-            if arg.is_count {
-                // Of the probe itself, so that an integer literal becomes a `usize`.
-                this.declare
-                    .extend(quote_spanned!(span=> ::kernel::blog::fmt::Count(&#probe);));
-            }
+            let name = arg.ident.iter();
+            let shown = match arg.is_count {
+                true => quote_spanned!(span=> ::kernel::blog::count(&#new)),
+                false => quote_spanned!(span=> #logged),
+            };
+            this.shown.push(quote!(#(#name =)* #shown));
             let value = &arg.value;
-            this.evaluate.push(if arg.is_pointer() {
-                quote_spanned!(span=> &::kernel::blog::Ptr::of(&(#value)))
-            } else {
-                quote_spanned!(span=> &(#value))
+            this.evaluate.push(match arg.is_pointer {
+                true => quote_spanned!(span=> &::kernel::blog::Ptr::of(&(#value))),
+                false => quote_spanned!(span=> &(#value)),
             });
-            this.refs.push(quote_spanned!(span=> &#known));
-            this.binds
-                .extend(quote_spanned!(span=> #probe.bind(#values.#index);));
+            this.bind
+                .push(quote_spanned!(span=> #new.bind(#values.#index);));
             this.checked
-                .push(quote_spanned!(span=> ::kernel::blog::fmt::value(#values.#index)));
+                .push(quote_spanned!(span=> ::kernel::blog::checked(#values.#index)));
+            this.logged.push(logged);
         }
         this
     }
@@ -531,8 +446,9 @@ impl Probes {
 pub(super) fn site_fn(
     level: Level,
     format: &str,
-    names: &[&str],
+    names: &[impl AsRef<str>],
 ) -> std::result::Result<TokenStream, &'static str> {
+    let names: Vec<_> = names.iter().map(AsRef::as_ref).collect();
     let (level, argc, names) = (level as u8, names.len(), names.join("\x1f"));
     if format.contains('\0') {
         // It would end the string in the descriptor.
@@ -587,7 +503,7 @@ pub(super) fn site_fn(
     Ok(quote! {
         #[inline(always)]
         fn __blog_site<#(#types: ::kernel::blog::BlogArg + ?Sized,)*>(
-            #(_: &::kernel::blog::fmt::Probe<#types>,)*
+            #(_: &::kernel::blog::Logged<#types>,)*
         ) -> ::kernel::blog::Loaded {
             const {
                 #(::kernel::blog::fmt::shallow(<#types as ::kernel::blog::BlogArg>::CODE);)*

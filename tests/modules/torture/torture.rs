@@ -29,7 +29,6 @@ use kernel::{
         blog_debug,
         blog_log,
         blog_trace,
-        fmt,
         types::TypeCode,
         BlogArg,
         Component,
@@ -149,7 +148,7 @@ struct Probed(u32);
 
 // SAFETY: Stores what a u32 does.
 unsafe impl BlogArg for Probed {
-    type This = Self;
+    type Shown = u32;
     type Passed<'a> = &'a Self;
 
     const CODE: TypeCode = u32::CODE;
@@ -167,11 +166,9 @@ unsafe impl BlogArg for Probed {
     }
 }
 
-impl fmt::Display for Probed {}
-
 /// Logs the next record of a writer, whose number goes as a `W`.
 #[inline(always)]
-fn log_one<C: Component, W: BlogArg + fmt::Display>(
+fn log_one<C: Component, W: BlogArg<Shown = u32>>(
     component: &C,
     target: &Target,
     writer: u32,

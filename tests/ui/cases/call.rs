@@ -10,7 +10,7 @@ const FORMAT: &str = "{}";
 
 pub fn f(a: u32) {
     blog_log!();
-//~ ^ unexpected end of input, expected a component and a format string
+//~ ^ unexpected end of input, expected an expression
     blog_log!("{}", a);
     //~       ^ expected a component in front of the format string
     blog_log!(C);
@@ -20,7 +20,7 @@ pub fn f(a: u32) {
     blog_log!(C, b"bytes");
     //~          ^ the format must be a string literal
     blog_log!(C, "x"y);
-    //~          ^ a format string has no suffix
+    //~          ^ suffixes on string literals are invalid
     blog_log!(C, "{}" a);
     //~               ^ expected `,`
     blog_log!(a, "{}", a);

@@ -7,6 +7,6 @@ use kernel::{blog::{blog_component}, prelude::*};
 blog_component! { A }
 //~ <- a component needs a name: `name: "…"`
 blog_component! { B, size_kb: 64 }
-//~                  ^ no rules expected `size_kb`
+//~                  ^ no rules expected
 blog_component! { I, name: "i", ring_kb: 1 << 4 }
-//~                                        ^ no rules expected `<<`
+//~                                        ^ no rules expected

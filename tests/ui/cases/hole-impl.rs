@@ -16,7 +16,7 @@ struct Long;
 
 impl BlogArg for Long {
 //~ <- the trait `BlogArg` requires an `unsafe impl` declaration
-    type This = Self;
+    type Shown = Self;
     const CODE: TypeCode = <u8 as BlogArg>::CODE;
     const FIXED: usize = 1;
     type Passed<'a> = &'a Self;

@@ -82,7 +82,11 @@ pub fn formats<T: BlogArgLike>(w: usize, s: &str, generic: T) {
     blog_log!(C, "{}", generic.id());
     blog_log!(C, "{:?} {:?}", (), [0_u8; 3]);
     blog_log!(C, "{:e} {:E} {:o} {:b} {:x} {:X}", 1, 2_u128, 3_i8, 4_usize, -5_isize, 6_u16);
-    blog_log!(C, "{} {}", s == "x", a = if w > 1 { 1 } else { 2 });
+    blog_log!(C, "{} {a}", s == "x", a = if w > 1 { 1 } else { 2 });
+}
+
+pub fn any_type<T: BlogArg<Shown: core::fmt::Debug> + ?Sized>(value: &T) {
+    blog_log!(C, "{:?}", value);
 }
 
 pub trait BlogArgLike {

@@ -8,6 +8,8 @@
 
 use core::{
     ffi::CStr,
+    fmt,
+    marker::PhantomData,
     net::{
         Ipv4Addr,
         Ipv6Addr, //
@@ -64,10 +66,8 @@ use super::super::{
     note = "structs and enums with fields of fixed size can be logged with `#[derive(BlogArg)]`"
 )]
 pub unsafe trait BlogArg {
-    /// `Self`. The macros' expansions name the type so, to have one compile error if there is no
-    /// implementation.
-    #[doc(hidden)]
-    type This: BlogArg + ?Sized;
+    /// What prints by the same traits of [`core::fmt`] as this type does.
+    type Shown: ?Sized;
 
     /// What goes in place of a reference to the function that writes the record: in registers,
     /// where it can; and the same for all types of which the same bytes are stored, as one function
@@ -115,12 +115,111 @@ pub unsafe trait BlogArg {
     fn describe() {}
 }
 
-/// Types that are passed and stored as an integer: `|value| expression of that type`.
+/// Carries the type of an argument from the place where it is evaluated to the call site's
+/// descriptor, which the expansion needs before.
+///
+/// Type inference fills it in: see the macros' expansion. It has the traits of [`core::fmt`] by
+/// which `fmt!` would print the argument, so that the compiler's own `format_args!` refuses a
+/// placeholder that doesn't fit, at the argument. It never prints.
+pub struct Logged<T: ?Sized>(PhantomData<*const T>);
+
+impl<T: ?Sized> Logged<T> {
+    /// For a type that is not known yet.
+    #[inline(always)]
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+
+    /// The same, if the type can be logged. If not, the compiler says so here, and no more of it.
+    #[inline(always)]
+    pub const fn known(&self) -> Logged<<T::Shown as If<T>>::Then>
+    where
+        T: BlogArg,
+    {
+        Logged::new()
+    }
+
+    /// Ties it to the type of `_arg`.
+    #[inline(always)]
+    pub const fn bind(&self, _arg: &T) {}
+}
+
+/// `T`, if `S` is a type.
+#[doc(hidden)]
+pub trait If<T: ?Sized> {
+    type Then: ?Sized;
+}
+
+impl<S: ?Sized, T: ?Sized> If<T> for S {
+    type Then = T;
+}
+
+/// An argument, likewise.
+#[inline(always)]
+pub fn checked<T: BlogArg + ?Sized>(arg: &T) -> &<T::Shown as If<T>>::Then {
+    arg
+}
+
+/// What stands for an argument that is a width or a precision.
+pub const fn count(_: &Logged<usize>) -> usize {
+    0
+}
+
+/// Prints with `{}` only.
+pub struct OnlyDisplay<T: ?Sized>(PhantomData<*const T>);
+
+/// Prints with `{:?}` only.
+pub struct OnlyDebug<T: ?Sized>(PhantomData<*const T>);
+
+macro_rules! impl_fmt {
+    ($($trait:ident for $ty:ident $(where $shown:ident)?;)*) => {$(
+        impl<T: ?Sized $(+ $shown)?> fmt::$trait for $ty<T>
+        $(where
+            <T as $shown>::Shown: fmt::$trait,)?
+        {
+            fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+                Ok(())
+            }
+        }
+    )*};
+}
+
+impl_fmt! {
+    Display for OnlyDisplay;
+    Debug for OnlyDebug;
+    Display for Logged where BlogArg;
+    Debug for Logged where BlogArg;
+    LowerHex for Logged where BlogArg;
+    UpperHex for Logged where BlogArg;
+    Octal for Logged where BlogArg;
+    Binary for Logged where BlogArg;
+    LowerExp for Logged where BlogArg;
+    UpperExp for Logged where BlogArg;
+    Pointer for Logged where BlogArg;
+}
+
+/// The last type of a list.
+macro_rules! last {
+    ($($before:ty)? => $last:ty) => {
+        $last
+    };
+    ($last:ty =>) => {
+        $last
+    };
+}
+pub(super) use last;
+
+/// Types that are passed and stored as an integer: `|value| expression of that type`. With `as`,
+/// they print as another type does.
 macro_rules! impl_scalar {
-    ($(($($generics:tt)*) $ty:ty => $kind:ident $passed:ty, |$v:ident| $value:expr;)*) => {$(
+    ($(
+        ($($generics:tt)*) $ty:ty $(as $shown:ty)? => $kind:ident $passed:ty,
+            |$v:ident| $value:expr;
+    )*) => {$(
         // SAFETY: `store` writes one value, whose size the kind demands.
         unsafe impl<$($generics)*> BlogArg for $ty {
-            type This = Self;
+            type Shown = super::arg::last!(Self => $($shown)?);
             type Passed<'a> = $passed where Self: 'a;
 
             const CODE: TypeCode = TypeCode::plain(types::$kind);
@@ -181,10 +280,10 @@ impl_scalar! {
 
 /// Types that are passed as bytes.
 macro_rules! impl_tail {
-    ($($ty:ty => $code:expr, |$v:ident| $bytes:expr;)*) => {$(
+    ($($ty:ty $(as $shown:ty)? => $code:expr, |$v:ident| $bytes:expr;)*) => {$(
         // SAFETY: `store` writes the length's byte.
         unsafe impl BlogArg for $ty {
-            type This = Self;
+            type Shown = super::arg::last!(Self => $($shown)?);
             type Passed<'a> = &'a [u8] where Self: 'a;
 
             const CODE: TypeCode = $code;
@@ -214,7 +313,7 @@ pub(super) use impl_tail;
 impl_tail! {
     [u8] => TypeCode::plain(types::BYTES), |s| s;
     str => TypeCode::plain(types::STR), |s| s.as_bytes();
-    CStr => TypeCode::plain(types::CSTR), |s| s.to_bytes();
+    CStr as str => TypeCode::plain(types::CSTR), |s| s.to_bytes();
 }
 
 /// What goes by reference, and has what is in it.
@@ -244,7 +343,7 @@ macro_rules! by_reference {
 
 // SAFETY: `store` writes N bytes.
 unsafe impl<const N: usize> BlogArg for [u8; N] {
-    type This = Self;
+    type Shown = Self;
     by_reference!();
 
     const CODE: TypeCode = match TypeCode::byte_array(N) {
@@ -265,7 +364,7 @@ macro_rules! impl_deref {
     ($(($($generics:tt)*) $ty:ty => $target:ty;)*) => {$(
         // SAFETY: Defers to the target in everything.
         unsafe impl<$($generics)*> BlogArg for $ty {
-            type This = Self;
+            type Shown = <$target as BlogArg>::Shown;
             type Passed<'a> = <$target as BlogArg>::Passed<'a> where Self: 'a;
 
             const CODE: TypeCode = <$target>::CODE;
@@ -311,7 +410,7 @@ impl_deref! {
 
 // SAFETY: `store` writes the tag and then either `T`'s fixed bytes or as many zeros.
 unsafe impl<T: BlogArg> BlogArg for Option<T> {
-    type This = Self;
+    type Shown = Option<Logged<T>>;
     by_reference!(of T);
 
     const CODE: TypeCode = T::CODE.wrapped(types::OPTION);
@@ -346,7 +445,7 @@ pub trait Errno {
 
 // SAFETY: `store` writes the tag and max(`T::FIXED`, 4) bytes, padded with zeros.
 unsafe impl<T: BlogArg, E: Errno> BlogArg for Result<T, E> {
-    type This = Self;
+    type Shown = Option<Logged<T>>;
     by_reference!(of T);
 
     const CODE: TypeCode = T::CODE.wrapped(types::RESULT);

@@ -2,7 +2,7 @@
 
 //! [`BlogArg`] for types of the kernel crate.
 //!
-//! Like `arg.rs` and `fmt.rs`, for types that don't compile on the host.
+//! Like `arg.rs`, for types that don't compile on the host.
 
 use super::super::{
     unaligned::store_unaligned,
@@ -17,9 +17,9 @@ use super::{
         impl_deref,
         impl_scalar,
         BlogArg,
-        Errno, //
+        Errno,
+        OnlyDisplay, //
     },
-    fmt,
     wrap::{
         Hex,
         Mac, //
@@ -57,15 +57,11 @@ impl Errno for Error {
 
 impl_scalar! {
     () Error => ERROR u32, |v| v.to_errno() as u32;
-    () Task => PID u32, |v| v.pid() as u32;
-    (C: ClockSource) Instant<C> => INSTANT u64, |v| HrTimerExpires::as_nanos(v) as u64;
-    () Delta => DELTA u64, |v| v.as_nanos() as u64;
+    () Task as OnlyDisplay<Self> => PID u32, |v| v.pid() as u32;
+    (C: ClockSource) Instant<C> as OnlyDisplay<Self> => INSTANT u64,
+        |v| HrTimerExpires::as_nanos(v) as u64;
+    () Delta as OnlyDisplay<Self> => DELTA u64, |v| v.as_nanos() as u64;
 }
-
-impl fmt::Debug for Error {}
-impl fmt::Display for Task {}
-impl<C: ClockSource> fmt::Display for Instant<C> {}
-impl fmt::Display for Delta {}
 
 impl_deref! {
     (T: BlogArg + ?Sized) Arc<T> => T;
@@ -75,15 +71,6 @@ impl_deref! {
     (A: Allocator) Vec<u8, A> => [u8];
     () CString => CStr;
 }
-
-impl<T: fmt::Display + ?Sized> fmt::Display for Arc<T> {}
-impl<T: fmt::Debug + ?Sized> fmt::Debug for Arc<T> {}
-impl<T: fmt::Display + ?Sized> fmt::Display for UniqueArc<T> {}
-impl<T: fmt::Debug + ?Sized> fmt::Debug for UniqueArc<T> {}
-impl<T: fmt::Display + ?Sized, A: Allocator> fmt::Display for Box<T, A> {}
-impl<T: fmt::Debug + ?Sized, A: Allocator> fmt::Debug for Box<T, A> {}
-impl<A: Allocator> fmt::Debug for Vec<u8, A> {}
-impl fmt::Debug for CString {}
 
 /// `fmt!` prints BLog's own wrappers as BLog does.
 macro_rules! impl_fmt {

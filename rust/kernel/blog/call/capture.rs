@@ -19,7 +19,10 @@ use super::{
         TypeCode,
         LONG, //
     },
-    arg::BlogArg, //
+    arg::{
+        BlogArg,
+        OnlyDisplay, //
+    }, //
 };
 #[cfg(CONFIG_BLOG_HOOKS)]
 use super::{
@@ -150,5 +153,5 @@ impl Write for Text {
 }
 
 super::arg::impl_tail! {
-    Text => TypeCode::TEXT, |text| text.text();
+    Text as OnlyDisplay<Self> => TypeCode::TEXT, |text| text.text();
 }

@@ -74,7 +74,7 @@ fn hash<T: BlogArg>(value: T) -> u64 {
 // SAFETY: `store` writes the first byte, and then the value or as many zeros, or more. There is a
 // tail only where the value is kept, whose tail that is.
 unsafe impl<T: BlogArg> BlogArg for Private<T> {
-    type This = Self;
+    type Shown = T::Shown;
     type Passed<'a>
         = Private<T::Passed<'a>>
     where

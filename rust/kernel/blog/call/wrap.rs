@@ -70,7 +70,7 @@ pub struct Mac(pub [u8; 6]);
 
 // SAFETY: Stores its six bytes.
 unsafe impl BlogArg for Mac {
-    type This = Self;
+    type Shown = Self;
     type Passed<'a> = &'a [u8; 6];
 
     const CODE: TypeCode = TypeCode::plain(types::MAC);
@@ -166,5 +166,5 @@ impl Ptr {
 }
 
 super::arg::impl_scalar! {
-    () Ptr => POINTER u64, |p| p.0;
+    () Ptr as *const () => POINTER u64, |p| p.0;
 }
