@@ -47,6 +47,7 @@ use crate::{
         block::Block,
         pool::{
             Claimed,
+            Hint,
             List,
             MOST_SHELVES, //
         },
@@ -78,14 +79,16 @@ struct TaskTables {
     pages: [AtomicPtr<Tls>; PAGES],
     /// How many of these are there, or are just coming.
     count: AtomicU32,
-    /// What CPUs have at hand.
+    /// What CPUs have at hand, and which of them have something.
     stocks: [Claimed<List>; MOST_SHELVES],
+    has: Hint,
 }
 
 static SLAB: TaskTables = TaskTables {
     pages: [const { AtomicPtr::new(ptr::null_mut()) }; PAGES],
     count: AtomicU32::new(0),
     stocks: [const { Claimed::new(List::new()) }; MOST_SHELVES],
+    has: Hint::new(),
 };
 
 /// Components by slot, for the task hook.
@@ -114,45 +117,33 @@ impl TaskTables {
         (0..self.len()).filter_map(|index| self.table(index))
     }
 
-    /// The stocks, a CPU's own one first.
-    fn stocks(&self, cpu: u32) -> impl Iterator<Item = &Claimed<List>> {
-        let own = cpu as usize % MOST_SHELVES;
-        (own..own + MOST_SHELVES).map(|n| &self.stocks[n % MOST_SHELVES])
-    }
-
     fn link(&self, index: u32) -> Option<&AtomicU32> {
         Some(&self.table(index)?.link)
     }
 
     fn take(&self, cpu: u32) -> Option<&'static Tls> {
-        let own = &self.stocks[cpu as usize % MOST_SHELVES];
-        self.take_from(own).or_else(|| self.take_other(cpu))
-    }
-
-    /// Takes one of another CPU's. Not inlined, so that who finds one doesn't pay for this.
-    #[inline(never)]
-    fn take_other(&self, cpu: u32) -> Option<&'static Tls> {
-        self.stocks(cpu).find_map(|stock| self.take_from(stock))
-    }
-
-    #[inline]
-    fn take_from(&self, stock: &Claimed<List>) -> Option<&'static Tls> {
-        if stock.look().len() == 0 {
-            return None;
-        }
-        let found = Cell::new(None);
-        stock.claim()?.pop(|n| {
-            found.set(self.table(n));
-            Some(&found.get()?.link)
-        })?;
-        found.get()
+        let own = cpu as usize % MOST_SHELVES;
+        let has = |stock: &List| stock.len() != 0;
+        let take = |_, stock: &List| {
+            let found = Cell::new(None);
+            stock.pop(|n| {
+                found.set(self.table(n));
+                Some(&found.get()?.link)
+            })?;
+            found.get()
+        };
+        self.has.find(own, |n| &self.stocks[n], has, take)
     }
 
     /// Puts a table into a CPU's stock, or into another one's, where somebody is just using that.
     /// Should all be in use at that instant, the table is lost.
     fn put(&self, cpu: u32, table: &Tls) {
-        if let Some(list) = self.stocks(cpu).find_map(Claimed::claim) {
-            list.push(|n| self.link(n), table.index);
+        let own = cpu as usize % MOST_SHELVES;
+        for n in (own..own + MOST_SHELVES).map(|n| n % MOST_SHELVES) {
+            if let Some(list) = self.stocks[n].claim() {
+                list.push(|n| self.link(n), table.index);
+                return self.has.set(n);
+            }
         }
     }
 

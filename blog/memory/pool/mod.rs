@@ -48,6 +48,7 @@ pub(crate) use self::{
     claim::Claimed,
     list::List,
     shelf::{
+        Hint,
         Hit,
         Shelf,
         MOST_SHELVES, //
@@ -61,7 +62,6 @@ pub(crate) use self::{
 use self::{
     claim::Held,
     shelf::{
-        Hint,
         Lists,
         HITS, //
     },
@@ -201,6 +201,19 @@ impl<S: Store> Pool<S> {
         let shelves = self.store.shelves();
         let claim = |n: usize| Some((n, shelves[n].lists.claim()?));
         (own..shelves.len()).chain(0..own).find_map(claim)
+    }
+
+    /// What `take` finds: see [`Hint::find`].
+    #[inline]
+    fn find<T>(
+        &self,
+        hint: &Hint,
+        own: usize,
+        has: impl Fn(&Lists) -> bool,
+        take: impl Fn(usize, &Lists) -> Option<T>,
+    ) -> Option<T> {
+        let shelves = self.store.shelves();
+        hint.find(own, |n| &shelves[n].lists, has, take)
     }
 
     /// The sum of what all shelves have.
@@ -378,11 +391,14 @@ impl<S: Store> Pool<S> {
         // chunks of others: those who have tasks that have ended use these up first.
         if !self.has_spare.is_clear() {
             let chunk = if small { self.chunk(own) } else { None };
+            if chunk.is_some() {
+                return chunk;
+            }
             let reserve = self.reserve.load(Relaxed);
-            let spare = self.has_spare.others(own);
-            let index = chunk.or_else(|| self.other_page(own, request, reserve, spare));
-            if index.is_some() {
-                return index;
+            let has = |lists: &Lists| lists.pages.len() > reserve;
+            let pop = |_, lists: &Lists| lists.pages.pop(self.page_link());
+            if let Some(page) = self.find(&self.has_spare, own, has, pop) {
+                return self.other_page(own, request, page);
             }
         }
         for _ in 0..PIECES {
@@ -397,9 +413,8 @@ impl<S: Store> Pool<S> {
         // Rather a chunk than nothing.
         let chunk = if request.chunk { self.chunk(own) } else { None };
         let reserve = || {
-            let has = |n: &usize| shelves[*n].lists.look().pages.len() != 0;
-            let others = (own + 1..shelves.len()).chain(0..own).filter(has);
-            self.other_page(own, request, 0, others.take(LOOKS))
+            let others = (own + 1..shelves.len()).chain(0..own);
+            self.other_page(own, request, self.any_page(others, LOOKS)?)
         };
         let index = match request.held {
             0 => chunk.or_else(reserve),
@@ -413,39 +428,25 @@ impl<S: Store> Pool<S> {
 
     /// Takes a chunk from the own shelf, or from another one.
     fn chunk(&self, own: usize) -> Option<Index> {
-        let shelves = self.store.shelves();
-        let mine = shelves[own].lists.look().slab.has().then_some(own);
-        let mut all = mine.into_iter().chain(self.has_chunks.others(own));
-        let chunk = all.find_map(|n| {
-            let lists = shelves[n].lists.claim()?;
-            let chunk = lists.slab.take(&self.store);
-            if chunk.is_none() {
-                self.has_chunks.clear(n);
-            }
-            chunk
-        })?;
-        shelves[own].count(Hit::Chunk);
+        let has = |lists: &Lists| lists.slab.has();
+        let take = |_, lists: &Lists| lists.slab.take(&self.store);
+        let chunk = self.find(&self.has_chunks, own, has, take)?;
+        self.store.shelves()[own].count(Hit::Chunk);
         Some(chunk)
     }
 
-    /// Takes a free page off one of these shelves that has more than `kept`.
-    fn other_page(
-        &self,
-        own: usize,
-        request: Request,
-        kept: u32,
-        mut others: impl Iterator<Item = usize>,
-    ) -> Option<Index> {
-        let shelves = self.store.shelves();
-        let page = others.find_map(|n| {
-            let lists = shelves[n].lists.claim()?;
-            if lists.pages.len() <= kept {
-                self.has_spare.clear(n);
-                return None;
-            }
-            lists.pages.pop(self.page_link())
-        })?;
-        shelves[own].count(Hit::Other);
+    /// Takes a free page off the first of these shelves that gives one, of so many that have any.
+    fn any_page(&self, shelves: impl Iterator<Item = usize>, looks: usize) -> Option<u32> {
+        let lists = |n: usize| &self.store.shelves()[n].lists;
+        let mut have = shelves
+            .filter(|n| lists(*n).look().pages.len() != 0)
+            .take(looks);
+        have.find_map(|n| lists(n).claim()?.pages.pop(self.page_link()))
+    }
+
+    /// Makes a free page of another shelf what is asked for.
+    fn other_page(&self, own: usize, request: Request, page: u32) -> Option<Index> {
+        self.store.shelves()[own].count(Hit::Other);
         self.cut(own, request, page)
     }
 
@@ -510,10 +511,7 @@ impl<S: Store> Pool<S> {
     /// Takes a free page from wherever there is one.
     pub(crate) fn take_free(&self) -> Option<u32> {
         self.collect();
-        let shelves = self.store.shelves().iter();
-        shelves
-            .filter(|shelf| shelf.lists.look().pages.len() != 0)
-            .find_map(|shelf| shelf.lists.claim()?.pages.pop(self.page_link()))
+        self.any_page(0..self.store.shelves().len(), usize::MAX)
     }
 
     /// As [`Self::take_free`], or from a ring whose task has ended.

@@ -14,7 +14,10 @@ use core::sync::atomic::{
 use kernel::blog::ring::Ring;
 
 use super::{
-    shelf::Gone,
+    shelf::{
+        Gone,
+        Lists, //
+    },
     Pool,
     Store,
     LEFT,
@@ -132,20 +135,9 @@ impl<S: Store> Pool<S> {
     }
 
     fn take_free_ring(&self, own: usize) -> Option<u32> {
-        let shelves = self.store.shelves();
-        let take = |n: usize| {
-            let lists = shelves[n].lists.claim()?;
-            let id = lists.rings.pop(self.ring_link());
-            if id.is_none() {
-                self.has_rings.clear(n);
-            }
-            id
-        };
-        let mine = match shelves[own].lists.look().rings.len() {
-            0 => None,
-            _ => take(own),
-        };
-        mine.or_else(|| self.has_rings.others(own).find_map(take))
+        let has = |lists: &Lists| lists.rings.len() != 0;
+        let take = |_, lists: &Lists| lists.rings.pop(self.ring_link());
+        self.find(&self.has_rings, own, has, take)
     }
 
     /// Takes over a ring whose task has ended, after [`Ring::retire`].
@@ -180,21 +172,19 @@ impl<S: Store> Pool<S> {
         if self.has_retired.is_clear() {
             return None;
         }
+        let has = |lists: &Lists| lists.retired.len() != 0;
         let first = self.source(self.number(cpu));
-        let others = self.has_retired.others(first);
-        ([first].into_iter().chain(others)).find_map(|n| self.retired_page_of(n))
+        self.find(&self.has_retired, first, has, |n, lists| {
+            self.retired_page_of(n, lists)
+        })
     }
 
-    /// Takes the oldest page of the ring that retired first of those on shelf `n`.
-    fn retired_page_of(&self, n: usize) -> Option<u32> {
-        let shelf = &self.store.shelves()[n];
-        let lists = shelf.lists.claim()?;
+    /// Takes the oldest page of the ring that retired first of those on shelf `n`, which the caller
+    /// has claimed.
+    fn retired_page_of(&self, n: usize, lists: &Lists) -> Option<u32> {
         let pages = self.pages(n as u32, false);
         for _ in 0..LOOKS {
-            let Some(id) = lists.retired.first() else {
-                self.has_retired.clear(n);
-                return None;
-            };
+            let id = lists.retired.first()?;
             let ring = self.store.ring(id)?;
             // SAFETY: The ring is in a list that the caller has claimed, so it is ours alone; and
             // it has its pages from the store's pool.
@@ -207,7 +197,7 @@ impl<S: Store> Pool<S> {
                 if let Some(next) = next {
                     lists.oldest.store(next.ended(), Relaxed);
                 }
-                self.release(&shelf.gone, ring);
+                self.release(&self.store.shelves()[n].gone, ring);
                 lists.rings.push(self.ring_link(), id);
                 self.has_rings.set(n);
             }

@@ -141,15 +141,15 @@ pub(crate) const MOST_SHELVES: usize = 64;
 /// # Invariants
 ///
 /// A shelf whose bit is clear has nothing, or is held by a call that brings something.
-pub(super) struct Hint(AtomicU64);
+pub(crate) struct Hint(AtomicU64);
 
 impl Hint {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
     /// Says that shelf `n` has something. The caller holds it.
-    pub(super) fn set(&self, n: usize) {
+    pub(crate) fn set(&self, n: usize) {
         let bit = 1 << n;
         if self.0.load(Relaxed) & bit == 0 {
             self.0.fetch_or(bit, Relaxed);
@@ -157,7 +157,7 @@ impl Hint {
     }
 
     /// Says that shelf `n` has nothing. The caller holds it.
-    pub(super) fn clear(&self, n: usize) {
+    fn clear(&self, n: usize) {
         self.0.fetch_and(!(1 << n), Relaxed);
     }
 
@@ -166,16 +166,42 @@ impl Hint {
         self.0.load(Relaxed) == 0
     }
 
-    /// A few shelves that may have something, from the one after `own` on, and without that.
-    pub(super) fn others(&self, own: usize) -> impl Iterator<Item = usize> {
-        let first = (own + 1) % MOST_SHELVES;
-        let mut bits = (self.0.load(Relaxed) & !(1 << own)).rotate_right(first as u32);
-        let others = core::iter::from_fn(move || {
+    /// What `take` gets from the shelf `own`, if that `has` anything, or from a few others that may
+    /// have something. `at` leads to a shelf by its number.
+    #[inline]
+    pub(crate) fn find<'a, L: 'a, T>(
+        &self,
+        own: usize,
+        at: impl Fn(usize) -> &'a Claimed<L>,
+        has: impl Fn(&L) -> bool,
+        take: impl Fn(usize, &L) -> Option<T>,
+    ) -> Option<T> {
+        let from = |n: usize| {
+            let shelf = at(n).claim()?;
+            if has(&shelf) {
+                return take(n, &shelf);
+            }
+            self.clear(n);
+            None
+        };
+        let mine = match has(at(own).look()) {
+            true => from(own),
+            false => None,
+        };
+        mine.or_else(|| self.elsewhere(own, from))
+    }
+
+    /// What `from` finds on a few shelves that may have something, from `own` on. Not inlined, so
+    /// that a caller who finds something at hand doesn't pay for this.
+    #[inline(never)]
+    fn elsewhere<T>(&self, own: usize, from: impl Fn(usize) -> Option<T>) -> Option<T> {
+        let mut bits = self.0.load(Relaxed).rotate_right(own as u32);
+        let next = || {
             let next = bits.trailing_zeros() as usize;
             // The lowest bit is no more.
             bits &= bits.wrapping_sub(1);
-            (next < MOST_SHELVES).then_some((first + next) % MOST_SHELVES)
-        });
-        others.take(LOOKS)
+            (next < MOST_SHELVES).then_some((own + next) % MOST_SHELVES)
+        };
+        core::iter::from_fn(next).take(LOOKS).find_map(from)
     }
 }
