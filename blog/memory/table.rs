@@ -40,7 +40,7 @@ impl<T> Table<T> {
             capacity: self.len(),
             per_chunk: each as u32,
             stride: stride as u32,
-            reserved: 0,
+            doubling: 0,
         }
     }
 

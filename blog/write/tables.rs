@@ -233,7 +233,7 @@ pub(crate) fn root() -> dump::TableRoot {
         capacity: PAGES as u32,
         per_chunk: TABLES as u32,
         stride: size_of::<Tls>() as u32,
-        reserved: 0,
+        doubling: 0,
     }
 }
 

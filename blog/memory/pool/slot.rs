@@ -106,7 +106,7 @@ impl Slot {
         size: size_of::<Self>() as u32,
         page: offset_of!(Self, page) as u32,
         shape: offset_of!(Self, shape) as u32,
-        reserved: 0,
+        rings: 0,
     };
 
     pub(crate) const fn new() -> Self {

@@ -115,7 +115,7 @@ fn start() {
         capacity: PAGES as u32,
         per_chunk: SITES as u32,
         stride: size_of::<AtomicU64>() as u32,
-        reserved: 0,
+        doubling: 0,
     };
     // SAFETY: The root is there, and nobody else stores to this field.
     unsafe { blog_root.update(|root| (*root).counts = table) };

@@ -435,7 +435,7 @@ impl Rig {
             capacity: 1,
             per_chunk: len as u32,
             stride,
-            reserved: 0,
+            doubling: 0,
         };
         Shown {
             memory: dump::MemoryRoot {

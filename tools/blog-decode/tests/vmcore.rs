@@ -99,6 +99,37 @@ fn all_that_was_logged_is_in_the_snapshot() {
     assert_eq!(ring(0, 5).records, 6);
 }
 
+/// Until version 4 of the root, all tables were flat.
+#[test]
+fn tables_of_each_form_lead_to_the_same() {
+    let mut kernel = sample();
+    kernel.root.version = 4;
+    let flat = run(&kernel.finish(), ROOT).unwrap();
+    kernel.root.version = 5;
+    kernel.double_tables();
+    let ram = kernel.finish();
+    let doubling = run(&ram, ROOT).unwrap();
+    assert_eq!(texts(&doubling), [""; 0]);
+    assert_eq!(doubling.snapshot.rings.len(), flat.snapshot.rings.len());
+    for (a, b) in doubling.snapshot.rings.iter().zip(&flat.snapshot.rings) {
+        assert_eq!(format!("{a:?}"), format!("{b:?}"));
+    }
+    assert_eq!(doubling.records, flat.records);
+    // The array that leads to the slots of the fifth to seventh pages is gone.
+    let mut damaged = ram.clone();
+    let memory = u64::from_le_bytes(read(&ram, kernel.components[0] + 24));
+    let arrays = u64::from_le_bytes(read(&ram, memory + 32));
+    damaged.write(arrays + 2 * 8, &0x1000u64.to_le_bytes());
+    let got = run(&damaged, ROOT).unwrap();
+    told(&got, "part of a table can't be read");
+    lacks(&got, &[4, 5, 6]);
+    // More than can be.
+    for capacity in [0, 24, 40, u32::MAX] {
+        damaged.write(memory + 40, &u32::to_le_bytes(capacity));
+        assert!(run(&damaged, ROOT).unwrap().extracted.problems.any_grave(), "{capacity}");
+    }
+}
+
 /// What notes the clocks parks while nothing is logged, and a hypervisor that dumps a guest notes none.
 #[test]
 fn a_machine_that_idled_for_an_hour_stopped_when_it_did() {

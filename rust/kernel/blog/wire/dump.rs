@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The post-mortem root, version 4: a crash tool finds everything from here, without DWARF.
+//! The post-mortem root, version 5: a crash tool finds everything from here, without DWARF.
 //!
 //! `SYMBOL(blog_root)` in VMCOREINFO is the address of a [`Root`], which is always in vmlinux.
 //! If BLog is a module of a kernel without its patches, an [`Anchor`] leads to it. `blog/` fills it
@@ -20,6 +20,8 @@
 //! owner of a ring while its `version` is odd; and a page whose `seq` has no position, or whose
 //! `ring` is not the ring that led to it, which holds nothing of that ring.
 
+use core::ops::Range;
+
 use super::file::{
     Clock,
     ClockPair,
@@ -30,8 +32,9 @@ use super::file::{
 
 /// Version of the structures of this file. A change that isn't growth at the end makes a new one.
 ///
-/// In version 3, the root had other ticks, and pairs of clocks without `local`.
-pub const VERSION: u32 = 4;
+/// Until version 4, all tables were flat. In version 3, the root had other ticks, and pairs of clocks
+/// without `local`.
+pub const VERSION: u32 = 5;
 /// Name of the [`Root`] in VMCOREINFO (`SYMBOL(blog_root)`) and among the kernel's symbols.
 pub const SYMBOL: &str = "blog_root";
 /// [`Root::magic`].
@@ -64,6 +67,9 @@ pub const STATE_ON: u32 = 1;
 wire! {
     /// An array of arrays, of which nothing moves: `capacity` pointers at `chunks`, each of which
     /// leads to `per_chunk` values, or is null.
+    ///
+    /// With `doubling`, such pointers are in arrays themselves, to which the pointers at `chunks`
+    /// lead, or are null.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct TableRoot: 24 {
         /// Address of the array of pointers.
@@ -74,8 +80,45 @@ wire! {
         pub per_chunk: u32,
         /// Bytes from one value to the next.
         pub stride: u32,
-        /// 0.
-        pub reserved: u32,
+        /// 0; or the length of the first of these arrays: each further one is as long as all before
+        /// it.
+        pub doubling: u32,
+    }
+}
+
+impl TableRoot {
+    /// With [`Self::doubling`], the numbers of the pointers in the `n`-th array.
+    pub fn array(&self, n: u32) -> Option<Range<u32>> {
+        let first = match n {
+            0 => 0,
+            _ => self.doubling.checked_mul(1u32.checked_shl(n - 1)?)?,
+        };
+        Some(first..first.checked_add(first.max(self.doubling))?)
+    }
+
+    /// The number of the pointer that leads to a value, and the value's place there.
+    pub fn place(&self, value: u32) -> Option<(u32, u32)> {
+        Some((
+            value.checked_div(self.per_chunk)?,
+            value.checked_rem(self.per_chunk)?,
+        ))
+    }
+
+    /// Where a value is, by what `word` reads at an address.
+    pub fn find(&self, value: u32, word: impl Fn(u64) -> Option<u64>) -> Option<u64> {
+        let at =
+            |base: u64, n: u32, stride: u32| base.wrapping_add(u64::from(n) * u64::from(stride));
+        let (pointer, place) = self.place(value)?;
+        let (number, pointer) = match pointer.checked_div(self.doubling) {
+            None => (pointer, at(self.chunks, pointer, 8)),
+            Some(arrays) => {
+                let n = u32::BITS - arrays.leading_zeros();
+                let array = word(at(self.chunks, n, 8))?;
+                (n, at(array, pointer.checked_sub(self.array(n)?.start)?, 8))
+            }
+        };
+        let chunk = (number < self.capacity).then(|| word(pointer))??;
+        Some(at(chunk, place, self.stride))
     }
 }
 
@@ -141,8 +184,9 @@ wire! {
         /// bit 1: it is split into chunks ([`MemoryRoot::chunk_size`]), each with a page header of
         /// its own.
         pub shape: u32,
-        /// 0.
-        pub reserved: u32,
+        /// `u64`: in the `n`-th slot, address of the `n`-th page of rings, 0: there is none; see
+        /// [`MemoryRoot::rings`].
+        pub rings: u32,
     }
 }
 
@@ -462,7 +506,8 @@ wire! {
         /// Size of this structure in bytes.
         pub size: u32,
         /// All rings: live and retired ones of tasks, per-CPU ones, shared ones, free ones. A
-        /// ring's place in the table is its id.
+        /// ring's place in the table is its id. If [`TableRoot::chunks`] is 0, the pointers are in
+        /// the slots: [`SlotLayout::rings`].
         pub rings: TableRoot,
         /// The places of all pages.
         pub slots: TableRoot,

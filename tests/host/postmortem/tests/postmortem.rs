@@ -175,7 +175,7 @@ impl Machine {
             capacity: 1,
             per_chunk: tables.len() as u32,
             stride: size_of::<Tls>() as u32,
-            reserved: 0,
+            doubling: 0,
         };
         Box::new(Self {
             rig,

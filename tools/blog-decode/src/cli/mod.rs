@@ -134,8 +134,8 @@ fn versions(verbose: bool, out: &mut Vec<u8>) -> io::Result<()> {
         writeln!(out, "snapshot and stream files: {first} to {last}")?;
         writeln!(out, "records and pages: {}", Version::READS)?;
         writeln!(out, "side tables: {}", format::VERSION)?;
-        let [first, last] = vmcore::READS;
-        writeln!(out, "crash dumps: {first} and {last}")?;
+        let (first, last) = (vmcore::READS.start(), vmcore::READS.end());
+        writeln!(out, "crash dumps: {first} to {last}")?;
     }
     Ok(())
 }

@@ -139,7 +139,7 @@ pub const RING: RingLayout = RingLayout {
     next: 240,
 };
 
-pub const SLOT: SlotLayout = SlotLayout { size: 24, page: 8, shape: 4, reserved: 0 };
+pub const SLOT: SlotLayout = SlotLayout { size: 24, page: 8, shape: 4, rings: 16 };
 
 const TLS: TlsLayout = TlsLayout { size: 640, first: 64, task: 8, reserved: 0 };
 
@@ -285,7 +285,7 @@ impl Kernel {
         }
         let chunks = this.pointers(&[0, tables, 0]);
         this.root.tables =
-            TableRoot { chunks, capacity: 3, per_chunk: 64, stride: TLS.size, reserved: 0 };
+            TableRoot { chunks, capacity: 3, per_chunk: 64, stride: TLS.size, doubling: 0 };
         this
     }
 
@@ -416,7 +416,7 @@ impl Kernel {
             capacity,
             per_chunk,
             stride,
-            reserved: 0,
+            doubling: 0,
         };
         let memory = self.write(&MemoryRoot {
             magic: MEMORY_MAGIC,
@@ -449,6 +449,42 @@ impl Kernel {
         let place = self.root.components + slot as u64 * 8;
         self.ram.write(place, &component.to_le_bytes());
         self.components.push(component);
+    }
+
+    /// Makes the tables of all components such as kernels have since version 5: arrays of pointers
+    /// to slots that double, and pointers to the rings in the slots.
+    pub fn double_tables(&mut self) {
+        for component in self.components.clone() {
+            let word = |ram: &Ram, at| {
+                let mut word = [0; 8];
+                ReadMemory::read(ram, at, &mut word).unwrap();
+                u64::from_le_bytes(word)
+            };
+            let memory = word(&self.ram, component + 24);
+            let (rings, slots) = (memory + 8, memory + 32);
+            let pointers = word(&self.ram, slots);
+            let places = word(&self.ram, pointers);
+            let count = word(&self.ram, slots + 8) as u32;
+            for n in 0..2 {
+                let chunk = word(&self.ram, word(&self.ram, rings) + 8 * n);
+                let at = places + n * u64::from(SLOT.size) + u64::from(SLOT.rings);
+                self.ram.write(at, &chunk.to_le_bytes());
+            }
+            let firsts = (0..).map(|n| 1u32 << n).take_while(|n| *n < count);
+            let firsts = std::iter::once(0).chain(firsts);
+            let all: Vec<_> = firsts.map(|n| pointers + u64::from(n * 8)).collect();
+            let chunks = self.pointers(&all);
+            let table = |chunks, capacity, per_chunk, stride, doubling| TableRoot {
+                chunks,
+                capacity,
+                per_chunk,
+                stride,
+                doubling,
+            };
+            self.ram.write(rings, &bytes_of(&table(0, 4, 4, RING.size, 0)));
+            let slots_root = table(chunks, all.len() as u32, 2, SLOT.size, 1);
+            self.ram.write(slots, &bytes_of(&slots_root));
+        }
     }
 
     /// What the machine's memory is like when it has stopped.

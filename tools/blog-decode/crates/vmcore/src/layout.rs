@@ -6,7 +6,7 @@
 //! It checks magic, version, sizes, and that every field lies within its structure, so later code
 //! can trust a layout.
 
-use std::mem::offset_of;
+use std::{mem::offset_of, ops::RangeInclusive};
 
 use crate::{
     error::Error,
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Versions of the root that are read.
-pub const READS: [u32; 2] = [3, VERSION];
+pub const READS: RangeInclusive<u32> = 3..=VERSION;
 /// The largest structure of the kernel that is believed, in bytes.
 const MAX_STRUCT: u32 = 1 << 16;
 /// The most values that a table is believed to have.
@@ -61,8 +61,10 @@ pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, Error> {
         "it is of a big-endian machine".into()
     } else if !READS.contains(&root.version) {
         format!(
-            "it has version {}, but this program reads {} and {}",
-            root.version, READS[0], READS[1]
+            "it has version {}, but this program reads {} to {}",
+            root.version,
+            READS.start(),
+            READS.end()
         )
     } else if let Err(e) = Version::from_number(root.wire_version) {
         format!("records have {e}")
@@ -113,7 +115,7 @@ pub(super) fn ring_fits(l: &RingLayout) -> bool {
 
 /// Whether slots can be read by this.
 pub(super) fn slot_fits(l: &SlotLayout) -> bool {
-    fits(l.size, &[(l.page, 8), (l.shape, 4)])
+    fits(l.size, &[(l.page, 8), (l.shape, 4), (l.rings, 8)])
 }
 
 /// Whether tasks' tables can be read by this.
@@ -146,10 +148,14 @@ pub(super) fn task_fields(l: &TaskLayout) -> [(u32, u32); 9] {
 
 /// Whether values of `size` bytes can be in this table.
 pub(super) fn table_fits(table: &TableRoot, size: u32) -> bool {
-    let values = u64::from(table.capacity) * u64::from(table.per_chunk);
+    let pointers = match table.doubling {
+        0 => Some(table.capacity),
+        _ => table.capacity.checked_sub(1).and_then(|n| Some(table.array(n)?.end)),
+    };
+    let values = pointers.map(|n| u64::from(n) * u64::from(table.per_chunk));
     table.stride >= size
         && table.stride <= MAX_STRUCT
-        && values <= MAX_VALUES
+        && values.is_some_and(|n| n <= MAX_VALUES)
         && (1..=MAX_CHUNK).contains(&table.per_chunk)
         && table.chunks.checked_add(MAX_VALUES * 8).is_some()
 }

@@ -69,36 +69,40 @@ pub(super) fn find(
     problems: &mut Problems,
 ) -> Vec<FoundRing> {
     let (component, layout) = of;
-    let mut rings = BTreeMap::new();
-    walks.each(
-        memory,
-        &layout.rings,
-        root.ring.size,
-        place,
-        problems,
-        |id, addr, bytes, problems| {
-            let Some(mut ring) = candidate(&root.ring, component, id, bytes, place, problems)
-            else {
-                return;
-            };
-            if let Some(task) = tasks.owner(addr).filter(|_| ring.found.ring.retired == 0) {
-                ring.found.ring.task_state = task.state;
-                ring.found.ring.comm = task.comm;
-            }
-            rings.insert(id, ring);
-        },
-    );
-    let (mut seen, mut leaving) = (HashSet::new(), 0);
-    walks.each(memory, &layout.slots, root.slot.size, place, problems, |_, _, slot, problems| {
-        let page = u64_at(slot, root.slot.page as usize).unwrap_or(0);
+    let (mut pages, mut of_rings) = (Vec::new(), Vec::new());
+    walks.each(memory, &layout.slots, root.slot.size, place, problems, |n, _, slot, _| {
+        let address = |at: u32| u64_at(slot, at as usize).unwrap_or(0);
         let shape = u32_at(slot, root.slot.shape as usize).unwrap_or(0);
+        let (page, rings) = (address(root.slot.page), address(root.slot.rings));
         // While its shape changes, it is in no ring.
-        if page == 0 || shape & 1 != 0 {
-            return;
+        if page != 0 && shape & 1 == 0 {
+            pages.push((page, shape));
         }
+        if layout.rings.chunks == 0 && rings != 0 {
+            of_rings.push((n, rings));
+        }
+    });
+    let mut rings = BTreeMap::new();
+    let ring = |id, addr, bytes: &[u8], problems: &mut Problems| {
+        let Some(mut ring) = candidate(&root.ring, component, id, bytes, place, problems) else {
+            return;
+        };
+        if let Some(task) = tasks.owner(addr).filter(|_| ring.found.ring.retired == 0) {
+            ring.found.ring.task_state = task.state;
+            ring.found.ring.comm = task.comm;
+        }
+        rings.insert(id, ring);
+    };
+    let (table, size) = (&layout.rings, root.ring.size);
+    match table.chunks {
+        0 => walks.values(memory, (table, size), of_rings, place, problems, ring),
+        _ => walks.each(memory, table, size, place, problems, ring),
+    }
+    let (mut seen, mut leaving) = (HashSet::new(), 0);
+    for (page, shape) in pages {
         if page % u64::from(layout.page_size) != 0 || !seen.insert(page) {
             problems.grave(place, "the place of a page is damaged", || format!("{page:#x}"));
-            return;
+            continue;
         }
         let (parts, size) = match shape & 2 {
             0 => (1, layout.page_size),
@@ -106,13 +110,13 @@ pub(super) fn find(
         };
         // One of them is counted already.
         if !walks.more(parts.saturating_sub(1), place, problems) {
-            return;
+            break;
         }
         for part in 0..parts {
             let addr = page.wrapping_add(u64::from(part * size));
             leaving += take_page(memory, &mut rings, addr, size, place, problems);
         }
-    });
+    }
     if leaving > root.system.cpus {
         problems.grave(place, "too many pages belong to no ring: those are skipped", String::new);
     }

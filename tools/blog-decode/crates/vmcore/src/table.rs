@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! A walk over one of the kernel's growing tables: `root::Table`.
+//! A walk over one of the kernel's tables: `dump::TableRoot`.
 
-use std::{cell::Cell, collections::HashSet};
+use std::{cell::Cell, collections::HashSet, ops::Range};
 
 use crate::{
     layout,
@@ -50,44 +50,80 @@ impl Walks {
         size: u32,
         place: &str,
         problems: &mut Problems,
-        mut f: impl FnMut(u32, u64, &[u8], &mut Problems),
+        f: impl FnMut(u32, u64, &[u8], &mut Problems),
     ) {
         if table.chunks == 0 {
             return;
         }
+        let mut all = Vec::new();
+        if layout::table_fits(table, size) {
+            all = self.pointers(memory, table.chunks, 0..table.capacity, place, problems);
+            if table.doubling != 0 {
+                let arrays = std::mem::take(&mut all);
+                for (n, at) in arrays {
+                    let numbers = table.array(n).unwrap_or(0..0);
+                    all.extend(self.pointers(memory, at, numbers, place, problems));
+                }
+            }
+        }
+        self.values(memory, (table, size), all, place, problems, f);
+    }
+
+    /// The pointers of an array with these numbers that aren't null.
+    fn pointers(
+        &self,
+        memory: &impl Memory,
+        at: u64,
+        numbers: Range<u32>,
+        place: &str,
+        problems: &mut Problems,
+    ) -> Vec<(u32, u64)> {
+        let mut all = Vec::new();
+        let mut pointers = [0; POINTERS as usize * 8];
+        for from in numbers.clone().step_by(POINTERS as usize) {
+            let count = POINTERS.min(numbers.end - from);
+            if !self.more(count, place, problems) {
+                break;
+            }
+            let bytes = &mut pointers[..count as usize * 8];
+            let at = at.wrapping_add(u64::from(from - numbers.start) * 8);
+            if let Err(e) = memory.read(at, bytes) {
+                problems.grave(place, "part of a table can't be read", || at_addr(at, &e));
+                continue;
+            }
+            let pointers = (from..).zip(bytes.chunks_exact(8).map(u64::get));
+            all.extend(pointers.filter(|(_, pointer)| *pointer != 0));
+        }
+        all
+    }
+
+    /// The same of the values that these pointers of the table lead to.
+    pub(super) fn values(
+        &self,
+        memory: &impl Memory,
+        (table, size): (&TableRoot, u32),
+        pointers: Vec<(u32, u64)>,
+        place: &str,
+        problems: &mut Problems,
+        mut f: impl FnMut(u32, u64, &[u8], &mut Problems),
+    ) {
         if !layout::table_fits(table, size) {
             problems.grave(place, "a table is damaged", || format!("{table:x?}"));
             return;
         }
         let mut seen = HashSet::new();
-        let mut pointers = [0; POINTERS as usize * 8];
-        for from in (0..table.capacity).step_by(POINTERS as usize) {
-            let count = POINTERS.min(table.capacity - from);
-            if !self.more(count, place, problems) {
-                return;
-            }
-            let bytes = &mut pointers[..count as usize * 8];
-            let at = table.chunks.wrapping_add(u64::from(from) * 8);
-            if let Err(e) = memory.read(at, bytes) {
-                problems.grave(place, "part of a table can't be read", || at_addr(at, &e));
+        for (n, chunk) in pointers {
+            if !seen.insert(chunk) {
+                problems.grave(place, "a table leads twice to the same place", || {
+                    format!("{chunk:#x}")
+                });
                 continue;
             }
-            for (n, chunk) in (from..).zip(bytes.chunks_exact(8).map(u64::get)) {
-                if chunk == 0 {
-                    continue;
-                }
-                if !seen.insert(chunk) {
-                    problems.grave(place, "a table leads twice to the same place", || {
-                        format!("{chunk:#x}")
-                    });
-                    continue;
-                }
-                if !self.more(table.per_chunk, place, problems) {
-                    return;
-                }
-                let first = n * table.per_chunk;
-                chunk_values(memory, table, size, (first, chunk), place, problems, &mut f);
+            if !self.more(table.per_chunk, place, problems) {
+                return;
             }
+            let first = n.wrapping_mul(table.per_chunk);
+            chunk_values(memory, table, size, (first, chunk), place, problems, &mut f);
         }
     }
 }
@@ -121,13 +157,13 @@ fn chunk_values(
         }
         if is_whole {
             let at = offset as usize;
-            f(first + i, addr, &whole[at..at + len], problems);
+            f(first.wrapping_add(i), addr, &whole[at..at + len], problems);
             continue;
         }
         // Perhaps only a page of it is missing.
         let value = &mut whole[..len.min(MAX_CHUNK as usize)];
         match memory.read(addr, value) {
-            Ok(()) => f(first + i, addr, value, problems),
+            Ok(()) => f(first.wrapping_add(i), addr, value, problems),
             Err(e) => {
                 problems.grave(place, "part of a table can't be read", || at_addr(addr, &e));
                 skip_to = offset + PAGE - addr % PAGE;
