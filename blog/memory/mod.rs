@@ -15,7 +15,7 @@
 //! | `resize.rs` | changes its budget |
 //! | `source.rs` | pages that aren't the kernel's |
 //! | `store.rs` | the data of the pool |
-//! | `table.rs` | growing tables |
+//! | `table.rs` | slots, which never move |
 //! | `pool/` | the source of pages and rings for log calls |
 
 use core::{
@@ -79,12 +79,8 @@ use self::{
         MOST_SHELVES,
         WARN_RINGS, //
     },
-    resize::null,
-    store::{
-        Arrays,
-        SLOTS, //
-    },
-    table::Table, //
+    store::Arrays,
+    table::Slots, //
 };
 pub(crate) use self::{
     resize::Stock,
@@ -92,7 +88,8 @@ pub(crate) use self::{
         LEAVING,
         RINGS,
         SIZES, //
-    }, //
+    },
+    table::MOST as MOST_PAGES, //
 };
 use crate::{
     clock,
@@ -125,6 +122,17 @@ const PER_CPU_PART: usize = 8;
 const MAX_RINGS: u32 = 65536;
 /// Of so many pages for records, one is kept for rings that have none.
 const RESERVE_PART: u32 = 8;
+// With as many pointers to rings of interrupts as there may be, the smallest component has one page
+// for itself.
+const _: () = assert!(
+    size_of::<Memory>()
+        + LEAST_SHELVES as usize * size_of::<Shelf>()
+        + LEAST_PAGES as usize * PAGE_SIZE / PER_CPU_PART
+        + (1 + WARN_RINGS) as usize * size_of::<Shared>()
+        + table::FIRST_BYTES
+        + align_of::<Memory>()
+        <= PAGE_SIZE
+);
 /// At most this part of a component's pages goes to tables of tasks.
 const LENT_PART: u32 = 4;
 
@@ -185,17 +193,14 @@ impl Owned {
         let percpu = cpus.saturating_mul(PER_CPU) as usize;
         let percpu = if percpu > most { 0 } else { percpu };
         let shared = ((pages / PAGES_PER_SHARED).clamp(1, cpus) + WARN_RINGS) as usize;
-        let slots = pages.div_ceil(SLOTS as u32) as usize;
-        let rings = max_ring_pages(pages) as usize;
+        let (slots, parts) = (Slots::new(), table::parts_for(pages));
 
         let bytes = add_array::<Option<Block>>(0, 1);
         let bytes = add_array::<Memory>(bytes, 1);
         let bytes = add_array::<Shelf>(bytes, shelves);
         let bytes = add_array::<AtomicPtr<Ring>>(bytes, percpu);
         let bytes = add_array::<Shared>(bytes, shared);
-        let bytes = add_array::<[Slot; SLOTS]>(bytes, slots);
-        let bytes = add_array::<AtomicPtr<()>>(bytes, slots + rings);
-        let mut block = Block::new(pages_for(bytes))?;
+        let mut block = Block::new(pages_for(slots.add_bytes(bytes, parts)))?;
         let mut rest = block.rest();
         // SAFETY: There is room for it.
         unsafe { rest.room::<Option<Block>>(1)?.write(None) };
@@ -208,16 +213,11 @@ impl Owned {
                 last: AtomicU64::new(0),
                 seen: AtomicU32::new(0),
             })?;
-            let parts = rest.array(slots, |_| [const { Slot::new() }; SLOTS])?;
-            let slots = rest.array(slots, |n| {
-                AtomicPtr::new(parts.as_ptr().wrapping_add(n as usize).cast_mut())
-            })?;
-            let rings = rest.array(rings, null)?;
+            slots.add(parts, &mut rest)?;
             Memory {
                 pool: Pool::new(Arrays {
                     slot,
-                    slots: Table::new(slots),
-                    rings: Table::new(rings),
+                    slots,
                     ring_pages: AtomicU64::new(0),
                     pages: AtomicU32::new(0),
                     shelves,
@@ -373,14 +373,21 @@ impl Memory {
         floor::event(Event::Resized(self));
     }
 
-    /// Says in [`Self::root`] where all is. The memory has its place.
+    /// Says in [`Self::root`] where all is, which stays there. The memory is new, and has its
+    /// place.
     fn describe(&self) {
         let shelves = self.pool.store.shelves();
         let new = dump::MemoryRoot {
             magic: dump::MEMORY_MAGIC,
             size: size_of::<dump::MemoryRoot>() as u32,
-            rings: self.pool.store.rings.root(RINGS, size_of::<Ring>()),
-            slots: self.pool.store.slots.root(SLOTS, size_of::<Slot>()),
+            rings: dump::TableRoot {
+                chunks: 0,
+                capacity: MAX_RINGS / RINGS as u32,
+                per_chunk: RINGS as u32,
+                stride: size_of::<Ring>() as u32,
+                doubling: 0,
+            },
+            slots: self.pool.store.slots.root(),
             page_size: SIZES.page,
             chunk_size: SIZES.chunk,
             chunks: SIZES.chunks(),
@@ -391,16 +398,8 @@ impl Memory {
             gone_count: shelves.len() as u32,
             gone_stride: size_of::<Shelf>() as u32,
         };
-        // SAFETY: The memory is new, or the component's lock held.
-        unsafe {
-            // A table that has moved is longer than before, so a dump must not show its length
-            // before it shows its place.
-            self.root.update(|root| {
-                (*root).rings.chunks = new.rings.chunks;
-                (*root).slots.chunks = new.slots.chunks;
-            });
-            self.root.update(|root| *root = new);
-        }
+        // SAFETY: The memory is new.
+        unsafe { self.root.update(|root| *root = new) };
     }
 
     /// The table of per-CPU rings that a component points to; null if there is none.

@@ -8,11 +8,8 @@
 //! waited for them.
 
 use core::{
-    ptr,
-    sync::atomic::{
-        AtomicPtr,
-        Ordering::Relaxed, //
-    }, //
+    mem,
+    sync::atomic::Ordering::Relaxed, //
 };
 use kernel::{
     blog::ring::{
@@ -30,35 +27,25 @@ use super::{
         Chain, //
     },
     budget,
-    max_ring_pages,
     pool::{
-        Slot,
         Store,
         WARN_RINGS, //
     },
-    store::{
-        SIZES,
-        SLOTS, //
-    },
+    store::SIZES,
+    table,
     Memory,
     Owned,
     LENT_PART, //
 };
 
-pub(super) fn null<T>(_: u32) -> AtomicPtr<T> {
-    AtomicPtr::new(ptr::null_mut())
-}
-
 /// What is to be added to a memory.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Need {
-    /// Pages for tables.
+    /// Parts of slots that there are to be, and pages for those that are new.
+    parts: u32,
     tables: u32,
     /// Pages in slots.
     pages: u32,
-    /// Lengths of the arrays of pointers; 0: it is long enough.
-    slots: u32,
-    rings: u32,
 }
 
 /// Pages that were taken for a memory.
@@ -100,46 +87,29 @@ impl Owned {
     /// What it takes to have `pages` pages in all.
     pub(crate) fn need(&self, pages: u32) -> Need {
         let more = pages.saturating_sub(self.pages_in_all());
-        let free = self.pool.slots().filter(|(_, slot)| slot.is_empty());
-        let free = free.count() as u32;
-        // At least twice as long each time, so that there are few of them.
-        let longer = |len: u32, least: u32| match least > len {
-            true => least.max(len * 2),
+        let slots = &self.pool.store.slots;
+        let taken = self.pool.slots().filter(|(_, slot)| !slot.is_empty());
+        let parts = table::parts_for(taken.count() as u32 + more).max(slots.parts());
+        let tables = match parts > slots.parts() {
+            true => pages_for(slots.add_bytes(add_array::<Option<Block>>(0, 1), parts)),
             false => 0,
         };
-        let mut need = Need::default();
-        if more == 0 {
-            return need;
+        Need {
+            parts,
+            tables,
+            pages: more.saturating_sub(tables),
         }
-        let rings = max_ring_pages(self.pages_held() + more);
-        need.rings = longer(self.pool.store.rings.len(), rings);
-        let parts = more.saturating_sub(free).div_ceil(SLOTS as u32);
-        if parts > 0 {
-            need.slots = longer(self.pool.store.slots.len(), self.slot_parts() + parts);
-        }
-        if need.rings + parts > 0 {
-            let bytes = add_array::<Option<Block>>(0, 1);
-            let bytes = add_array::<AtomicPtr<()>>(bytes, (need.slots + need.rings) as usize);
-            need.tables = pages_for(add_array::<[Slot; SLOTS]>(bytes, parts as usize));
-        }
-        need.pages = more.saturating_sub(need.tables);
-        need
     }
 
-    fn slot_parts(&self) -> u32 {
-        self.pool.store.places() / SLOTS as u32
-    }
-
-    /// Begins to set a budget of `pages` pages: has no rings made until [`Self::end_resize`], or
-    /// takes to `gone` what is too much: free pages, pages of tasks that have ended, then the
-    /// oldest of rings that hold the most. True: log calls that run now are to be waited for.
+    /// Takes to `gone` what is too much for a budget of `pages` pages: free pages, pages of tasks
+    /// that have ended, then the oldest of rings that hold the most. True: log calls that run now
+    /// are to be waited for before these are freed.
     ///
     /// `EBUSY`, and there are as many as before, where what stays is more: tables, rings, and the
     /// current pages of live rings.
     pub(crate) fn begin_resize(&self, pages: u32, gone: &mut Chain) -> Result<bool> {
         if pages >= self.pages_in_all() {
-            let rings = self.pool.store.set_max_ring_pages(0);
-            return Ok((0..rings).any(|n| self.pool.store.rings.get(n).is_none()));
+            return Ok(false);
         }
         if pages < self.fixed.load(Relaxed) + self.least_pages() {
             return Err(EBUSY);
@@ -147,64 +117,37 @@ impl Owned {
         self.shrink_to(pages, gone);
         if self.pages_in_all() > pages {
             // Current chunks are spread over too many pages.
-            self.pool.store.set_max_ring_pages(0);
-            self.add(|| gone.pop());
-            self.set_limits();
+            self.add_free(gone);
             return Err(EBUSY);
         }
         Ok(true)
     }
 
     /// Adds what was taken for it, of which it leaves nothing.
-    ///
-    /// # Safety
-    ///
-    /// No log call runs any more that [`Self::begin_resize`] wanted waited for, and nothing was
-    /// added since it was said what is needed.
-    pub(crate) unsafe fn end_resize(&mut self, mut stock: Stock) {
-        if let Some(tables) = stock.tables.take() {
-            // SAFETY: By this function's requirement: all makers of rings have ended.
-            unsafe { self.add_tables(tables, stock.need) };
+    pub(crate) fn end_resize(&mut self, mut stock: Stock) -> Result {
+        if let Some(mut tables) = stock.tables.take() {
+            let mut rest = tables.rest();
+            let place = rest.room::<Option<Block>>(1)?;
+            self.fixed.fetch_add(tables.pages(), Relaxed);
+            let before = mem::replace(&mut self.block, tables);
+            // INVARIANT: The block leads to the one before it.
+            // SAFETY: There is room for it. The block stays as long as the memory.
+            unsafe {
+                place.write(Some(before));
+                self.pool.store.slots.add(stock.need.parts, &mut rest)?;
+            }
         }
-        self.add(|| stock.pages.pop());
         self.lendable
             .fetch_add(stock.need.pages / LENT_PART, Relaxed);
-        self.set_limits();
-        self.describe();
+        self.add_free(&mut stock.pages);
+        Ok(())
     }
 
-    /// Adds tables: longer arrays of pointers, and slots.
-    ///
-    /// # Safety
-    ///
-    /// There is room in the block, as `need` says, and nobody makes rings.
-    unsafe fn add_tables(&mut self, mut tables: Block, need: Need) {
-        let mut rest = tables.rest();
-        self.fixed.fetch_add(tables.pages(), Relaxed);
-        let Ok(place) = rest.room::<Option<Block>>(1) else {
-            return;
-        };
-        let before = core::mem::replace(&mut self.block, tables);
-        // INVARIANT: The block leads to the one before it.
-        // SAFETY: There is room for it.
-        unsafe { place.write(Some(before)) };
-        let store = &self.pool.store;
-        // SAFETY: The block stays as long as the memory. Nobody puts parts in meanwhile.
-        unsafe {
-            if let (1.., Ok(longer)) = (need.rings, rest.array(need.rings as usize, null)) {
-                store.rings.widen(longer);
-            }
-            if let (1.., Ok(longer)) = (need.slots, rest.array(need.slots as usize, null)) {
-                store.slots.widen(longer);
-            }
-            for n in self.slot_parts()..store.slots.len() {
-                let part = rest.array(1, |_| [const { Slot::new() }; SLOTS]);
-                let Ok(part) = part else {
-                    break;
-                };
-                store.slots.set(n, part.as_ptr().cast_mut());
-            }
-        }
+    /// Adds pages, none of which becomes rings yet.
+    fn add_free(&self, pages: &mut Chain) {
+        self.pool.store.set_max_ring_pages(0);
+        self.add(|| pages.pop());
+        self.set_limits();
     }
 }
 

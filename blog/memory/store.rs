@@ -27,7 +27,7 @@ use super::{
         Slot,
         Store, //
     },
-    table::Table, //
+    table::Slots, //
 };
 
 /// Called with a site and how many of its records leave their ring, in any context, if a part has
@@ -42,8 +42,6 @@ pub(crate) const SIZES: Sizes = Sizes {
 
 /// Rings of a page, each with its link.
 pub(crate) const RINGS: usize = PAGE_SIZE / (size_of::<Ring>() + size_of::<AtomicU32>());
-/// Places for pages that are a part of their table.
-pub(super) const SLOTS: usize = 16;
 // A ring is what a task takes besides a chunk: it is to be small.
 const _: () = assert!(size_of::<Ring>() <= 256);
 
@@ -57,11 +55,14 @@ pub(super) struct RingPage {
 const _: () = assert!(size_of::<RingPage>() <= PAGE_SIZE);
 
 /// What [`Store`] offers to the pool.
+///
+/// # Invariants
+///
+/// [`Slot::rings`] of each slot is null, or leads to a [`RingPage`] that stays as long as this.
 pub(crate) struct Arrays {
     /// Of the component whose rings these are.
     pub(super) slot: u16,
-    pub(super) slots: Table<[Slot; SLOTS]>,
-    pub(super) rings: Table<RingPage>,
+    pub(super) slots: Slots,
     /// In the lower half, pages that were made rings, or just are; in the upper one, how many there
     /// may be.
     pub(super) ring_pages: AtomicU64,
@@ -79,20 +80,22 @@ impl Arrays {
 
     /// Slots that there are.
     pub(crate) fn places(&self) -> u32 {
-        let parts = (0..self.slots.len()).take_while(|n| self.slots.get(*n).is_some());
-        parts.count() as u32 * SLOTS as u32
+        self.slots.len()
     }
 
-    /// Sets how many pages may be rings, and says how many are, or just become that: these stay.
-    pub(super) fn set_max_ring_pages(&self, pages: u32) -> u32 {
+    /// Sets how many pages may be rings; those that are, or just become that, stay. There are as
+    /// many slots.
+    pub(super) fn set_max_ring_pages(&self, pages: u32) {
         let set = |word| Some(u64::from(pages) << 32 | u64::from(word as u32));
-        // ORDERING: Release pairs with the acquire in `make_rings`: there is a table for so many.
-        let word = self.ring_pages.fetch_update(Release, Relaxed, set);
-        word.unwrap_or_default() as u32
+        // ORDERING: Release pairs with the acquire in `make_rings`: the slots are there.
+        let _ = self.ring_pages.fetch_update(Release, Relaxed, set);
     }
 
     fn part(&self, id: u32) -> Option<(&RingPage, usize)> {
-        let page = self.rings.get(id / RINGS as u32)?;
+        let slot = self.slots.get(id / RINGS as u32)?;
+        // ORDERING: Acquire pairs with the store in `make_rings`: the rings are there.
+        // SAFETY: By the type invariants.
+        let page = unsafe { slot.rings.load(Acquire).cast::<RingPage>().as_ref() }?;
         Some((page, id as usize % RINGS))
     }
 }
@@ -103,8 +106,7 @@ impl Store for Arrays {
     }
 
     fn slot(&self, page: u32) -> Option<&Slot> {
-        let part = self.slots.get(page / SLOTS as u32)?;
-        Some(&part[page as usize % SLOTS])
+        self.slots.get(page)
     }
 
     fn shelves(&self) -> &[Shelf] {
@@ -135,6 +137,7 @@ impl Store for Arrays {
         let more = |word| (u64::from(word as u32) < word >> 32).then_some(word + 1);
         // ORDERING: Acquire: see `set_max_ring_pages`.
         let n = self.ring_pages.fetch_update(Acquire, Relaxed, more).ok()? as u32;
+        let at = &self.slot(n)?.rings;
         let memory = slot.close().cast::<RingPage>();
         let ids = n * RINGS as u32..(n + 1) * RINGS as u32;
         for (i, id) in ids.clone().enumerate() {
@@ -146,8 +149,9 @@ impl Store for Arrays {
                 (&raw mut (*memory).links[i]).write(AtomicU32::new(0));
             }
         }
-        // SAFETY: A page that is closed stays as long as the component's memory.
-        unsafe { self.rings.set(n, memory) };
+        // INVARIANT: A page that is closed stays as long as the component's memory.
+        // ORDERING: Release publishes the rings.
+        at.store(memory.cast(), Release);
         Some(ids)
     }
 

@@ -87,7 +87,8 @@ use crate::{
         pool::Store,
         Memory,
         Owned,
-        Stock, //
+        Stock,
+        MOST_PAGES, //
     },
     sys::{
         glue::shown,
@@ -106,6 +107,7 @@ static LAST_ID: AtomicU64 = AtomicU64::new(0);
 static LAST_END: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) const SIZE_KB: core::ops::RangeInclusive<u32> = 16..=1 << 20;
+const _: () = assert!(*SIZE_KB.end() / PAGE_KB <= MOST_PAGES);
 /// Limits of `ring_kb`: at least two pages, so that overwriting the oldest leaves one.
 pub(crate) const RING_KB: core::ops::RangeInclusive<u32> = 8..=1 << 20;
 pub(crate) const WARN_SHARE: core::ops::RangeInclusive<u32> = 0..=1024;
@@ -725,12 +727,11 @@ impl State {
         }
         self.with(|inner| {
             if let Some((memory, stock)) = inner.memory.as_mut().zip(stock.take()) {
-                // SAFETY: They have been waited for, and nobody else has the control.
-                unsafe { memory.end_resize(stock) };
+                memory.end_resize(stock)?;
             }
             inner.size_kb = kb;
-        });
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Has readers leave out what was logged before `now`, or where the component is off or

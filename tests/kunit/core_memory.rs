@@ -398,9 +398,7 @@ mod memory_suite {
         let (stock, mut gone) = (Stock::new(memory.need(pages))?, Chain::new());
         memory.begin_resize(pages, &mut gone)?;
         quiesce::quiesce();
-        // SAFETY: `quiesce` has waited for all log calls.
-        unsafe { memory.end_resize(stock) };
-        Ok(())
+        memory.end_resize(stock)
     }
 
     #[test]

@@ -263,7 +263,7 @@ impl<S: Store> Pool<S> {
 
     /// Adds a page, which is in no ring, to the free ones.
     pub(crate) fn give_page(&self, page: u32) {
-        // Their slots are two to a cache line.
+        // Neighbours share cache lines.
         self.shelve(self.number(page / 2), page);
     }
 

@@ -16,7 +16,8 @@ use kernel::blog::ring::Ring;
 use super::{
     shelf::{
         Gone,
-        Lists, //
+        Lists,
+        ONCE, //
     },
     Pool,
     Store,
@@ -223,9 +224,9 @@ impl<S: Store> Pool<S> {
     fn source(&self, own: usize) -> usize {
         let shelves = self.store.shelves();
         let shelf = &shelves[own];
-        if let Some(times) = shelf.times.load(Relaxed).checked_sub(1) {
-            shelf.times.store(times, Relaxed);
-            let source = shelf.source.load(Relaxed) as usize;
+        if let Some(left) = shelf.source.load(Relaxed).checked_sub(ONCE) {
+            shelf.source.store(left, Relaxed);
+            let source = (left % ONCE) as usize;
             if shelves[source].lists.look().retired.len() != 0 {
                 return source;
             }
@@ -242,12 +243,11 @@ impl<S: Store> Pool<S> {
         let is_old = |n: &usize| oldest(*n).is_some_and(|first| first <= until);
         let n = (own..shelves.len()).chain(0..own).find(is_old);
         let n = n.unwrap_or(own);
-        shelf.source.store(n as u32, Relaxed);
         let times = match shelves.len() {
             ..MANY => shelves[n].lists.look().retired.len() / 8,
             many => SELDOM.saturating_mul(many as u32),
         };
-        shelf.times.store(times, Relaxed);
+        shelf.source.store(times * ONCE + n as u32, Relaxed);
         n
     }
 

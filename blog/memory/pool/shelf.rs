@@ -84,14 +84,17 @@ pub(crate) struct Lists {
 }
 
 const _: () = assert!(size_of::<Claimed<Lists>>() == 64);
+const _: () = assert!(size_of::<Shelf>() == 192);
+
+/// See [`Shelf::source`].
+pub(super) const ONCE: u32 = MOST_SHELVES as u32;
 
 /// What a CPU has at hand.
 #[repr(C, align(64))]
 pub(crate) struct Shelf {
     pub(crate) lists: Claimed<Lists>,
-    /// The shelf whose retired rings are used up for this CPU, and for how many times more.
+    /// The shelf whose retired rings are used up for this CPU, plus [`ONCE`] for each time more.
     pub(super) source: AtomicU32,
-    pub(super) times: AtomicU32,
     /// The ring to look at first, for one that holds more than its share.
     pub(super) cursor: AtomicU32,
     /// How often, by [`Hit`].
@@ -112,7 +115,6 @@ impl Shelf {
                 live: AtomicU32::new(0),
             }),
             source: AtomicU32::new(n),
-            times: AtomicU32::new(0),
             // Not all begin to look at the same place.
             cursor: AtomicU32::new(n * 8),
             hits: [const { AtomicU64::new(0) }; HITS],

@@ -88,6 +88,9 @@ impl Index {
 ///   the page is split, at the start of each chunk.
 pub(crate) struct Slot {
     page: AtomicPtr<PageHeader>,
+    /// In the `n`-th slot, the `n`-th page that was made rings, or null: see [`super::Store`],
+    /// whose it is.
+    pub(crate) rings: AtomicPtr<()>,
     shape: AtomicU32,
     /// Free chunks: see `slab.rs`.
     pub(super) chunks: AtomicU32,
@@ -106,12 +109,13 @@ impl Slot {
         size: size_of::<Self>() as u32,
         page: offset_of!(Self, page) as u32,
         shape: offset_of!(Self, shape) as u32,
-        rings: 0,
+        rings: offset_of!(Self, rings) as u32,
     };
 
     pub(crate) const fn new() -> Self {
         Self {
             page: AtomicPtr::new(ptr::null_mut()),
+            rings: AtomicPtr::new(ptr::null_mut()),
             shape: AtomicU32::new(0),
             chunks: AtomicU32::new(0),
             link: AtomicU32::new(NONE),

@@ -76,7 +76,7 @@ impl CopiedRing {
     /// A copy of the ring, for which readers' functions return the same as for the ring. `None`:
     /// the ring can't be read, or the ring or its page got another owner meanwhile.
     fn copy(&mut self, slot: u32, ring: u32) -> Option<&Ring> {
-        let from = entry(&memory_of(slot)?.rings, ring)?;
+        let from = ring_at(&memory_of(slot)?, ring)?;
         let version = || fetch_value::<u32>(from.wrapping_add(Ring::LAYOUT.version.into()));
         let before = version()?;
         // ORDERING: The fences as in `Ownership::unchanged` and `PageHeader::look`: those can't see
@@ -178,13 +178,15 @@ fn memory_at(slot: u32) -> Option<u64> {
 
 /// Where an entry of a table is.
 fn entry(table: &dump::TableRoot, n: u32) -> Option<u64> {
-    let chunk = n.checked_div(table.per_chunk)?;
-    if chunk >= table.capacity {
-        return None;
-    }
-    let chunk: u64 = fetch_value(table.chunks.wrapping_add(8 * u64::from(chunk)))?;
-    let at = u64::from(n % table.per_chunk) * u64::from(table.stride);
-    Some(chunk.wrapping_add(at))
+    table.find(n, fetch_value)
+}
+
+/// Where a ring is.
+fn ring_at(memory: &dump::MemoryRoot, id: u32) -> Option<u64> {
+    let (page, place) = memory.rings.place(id)?;
+    let slot = entry(&memory.slots, page)?;
+    let page: u64 = fetch_value(slot.wrapping_add(Slot::LAYOUT.rings.into()))?;
+    Some(page.wrapping_add(u64::from(place) * u64::from(memory.rings.stride)))
 }
 
 /// The id of the ring of an interrupt context on a CPU, if it has one.

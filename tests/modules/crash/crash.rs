@@ -143,14 +143,15 @@ unsafe fn word(address: u64, offset: u32) -> *mut u64 {
     (address + u64::from(offset)) as *mut u64
 }
 
-/// Spoils what leads to the `n`-th chunk of a table.
+/// The address of a slot; 0: there is none.
 ///
 /// # Safety
 ///
-/// It is a table of BLog's.
-unsafe fn spoil_chunk(table: &TableRoot, n: u32) {
-    // SAFETY: By this function's requirement there is such a pointer.
-    unsafe { *word(table.chunks, n * 8) = ONES };
+/// It is the table of a component's slots.
+unsafe fn slot_at(table: &TableRoot, n: u32) -> u64 {
+    // SAFETY: By this function's requirement.
+    let follow = |at| Some(unsafe { *word(at, 0) }).filter(|at| *at != 0);
+    table.find(n, follow).unwrap_or(0)
 }
 
 /// Stores over the pointers of BLog's memory, as a driver gone wild may: those with a bit in
@@ -185,12 +186,13 @@ unsafe extern "C" fn blog_crash_spoil(task: *mut task_struct, which: u32) {
                 1 => *page = 0,
                 2 => *page ^= 1 << 43,
                 3 => spoil_slot(&memory.slots, &root.slot, *page),
-                4 => (0..memory.slots.capacity).for_each(|n| spoil_chunk(&memory.slots, n)),
-                // No division that may panic: objtool doesn't know that one's name.
-                5 => spoil_chunk(
-                    &memory.rings,
-                    id.checked_div(memory.rings.per_chunk).unwrap_or(0),
-                ),
+                4 => (0..memory.slots.capacity).for_each(|n| {
+                    *word(memory.slots.chunks, n * 8) = ONES;
+                }),
+                5 => {
+                    let page = memory.rings.place(id).map_or(0, |(page, _)| page);
+                    *word(slot_at(&memory.slots, page), root.slot.rings) = ONES;
+                }
                 // Three contexts on each CPU
                 6 => (0..3 * root.system.cpus).for_each(|n| *word(percpu as u64, n * 8) = ONES),
                 7 => *to_memory = ONES,
@@ -217,15 +219,16 @@ unsafe extern "C" fn blog_crash_spoil(task: *mut task_struct, which: u32) {
 ///
 /// It is the table of a component's slots, one of which has the page with these bytes.
 unsafe fn spoil_slot(table: &TableRoot, layout: &SlotLayout, page: u64) {
-    for chunk in 0..table.capacity {
-        for n in 0..table.per_chunk {
-            // SAFETY: By this function's requirement.
-            unsafe {
-                let slot = *word(table.chunks, chunk * 8) + u64::from(n * table.stride);
-                let at = word(slot, layout.page);
-                if *at == page & !0xfff {
-                    *at = ONES;
-                }
+    for n in 0.. {
+        // SAFETY: By this function's requirement.
+        unsafe {
+            let slot = slot_at(table, n);
+            if slot == 0 {
+                break;
+            }
+            let at = word(slot, layout.page);
+            if *at == page & !0xfff {
+                *at = ONES;
             }
         }
     }
