@@ -16,8 +16,9 @@ HOST_TESTS := --test-package blog-host-tests,kernel,roundtrip,postmortem
 MUTANTS_pool := -p blog-host-tests $(HOST_TESTS)
 MUTANTS_kernel := -p kernel $(HOST_TESTS)
 MUTANTS_macros := -p macros --test-package roundtrip,kernel
-MUTANTS_decoder := -p blog-decode -p blog-ctl -p blog-file -p blog-table -p blog-vmcore \
-	--test-package blog-decode,blog-ctl,blog-file
+MUTANTS_decoder := -p blog-decode -p blog-ctl -p blog-answers -p blog-decode-core -p blog-export \
+	-p blog-file -p blog-table -p blog-vmcore \
+	--test-package blog-decode,blog-ctl,blog-answers,blog-decode-core,blog-export,blog-file
 
 ##@ The two that matter
 demo: ## Boot a kernel with BLog in QEMU, load rnull, decode what it logged

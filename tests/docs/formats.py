@@ -230,13 +230,15 @@ COMMANDS = ("stats", "sites", "spans", "count", "check")
 
 def json_keys(_):
     found = set()
-    for file in ("output/json.rs", "accounts.rs", *(f"cli/{f}.rs" for f in COMMANDS)):
-        source = (TOP / "tools/blog-decode/src" / file).read_text().split("#[cfg(test)]")[0]
+    decoder = TOP / "tools/blog-decode"
+    crates = ("crates/decode/src/output/json.rs", "crates/answers/src/accounts.rs")
+    for file in (*crates, *(f"src/cli/{f}.rs" for f in COMMANDS)):
+        source = (decoder / file).read_text().split("#[cfg(test)]")[0]
         found |= set(
             re.findall(r'\.(?:text|number|maybe|key|wide|json)\("(\w+)"|"(\w+_ns)"', source)
         )
         found |= {(key, "") for key in re.findall(r'\\"(\w+)\\":', source)}
-    table = (TOP / "tools/blog-decode/src/sidetable.rs").read_text()
+    table = (decoder / "crates/decode/src/sidetable.rs").read_text()
     place = find(r"fn place\(.*?\n    \}", table, re.S)[0]
     found |= {(key, "") for key in re.findall(r'\("(\w+)", &self', place)}
     return {(key or ns,) for key, ns in found}

@@ -176,7 +176,7 @@ def test_all_fields_of_conditions_are_named(decoder: Path) -> None:
     assert names, said.stderr
     told = subprocess.run([decoder, "--help"], capture_output=True, text=True, check=True).stdout
     page = (TOP / "Documentation/blog/decode.rst").read_text()
-    grammar = (TOP / "tools/blog-decode/src/expr/mod.rs").read_text()
+    grammar = (TOP / "tools/blog-decode/crates/decode/src/expr/mod.rs").read_text()
     for text, start, end in (
         (told, "CONDITION of --where", "combined by"),
         (page, "Fields are", "arguments:"),
@@ -274,7 +274,8 @@ def test_messages_that_the_page_for_dumps_quotes_are_literal() -> None:
 def test_the_page_for_fleets_lists_all_attributes_of_otlp() -> None:
     page = (TOP / "Documentation/blog/fleet.rst").read_text()
     table = page[page.index("\nattribute  ") : page.rindex("\n====")]
-    source = (TOP / "tools/blog-decode/src/output/otlp.rs").read_text().split("#[cfg(test)]")[0]
+    path = TOP / "tools/blog-decode/crates/export/src/otlp.rs"
+    source = path.read_text().split("#[cfg(test)]")[0]
     written = re.findall(r'\ball\.\w+\("([\w.]+)"', source)
     written += [name + "NAME" for name in re.findall(r'"([\w.]+\.)\{name\}"', source)]
     assert sorted(re.findall(r"``([\w.]+\.[\w.]+)``", table)) == sorted(written)

@@ -268,7 +268,7 @@ def test_lines_say_what_those_of_the_decoder_say(
 
 
 def test_all_causes_of_losses_have_the_decoders_words() -> None:
-    source = (TOP / "tools/blog-decode/src/output/text.rs").read_text()
+    source = (TOP / "tools/blog-decode/crates/decode/src/output/text.rs").read_text()
     texts = re.findall(r'"\{count\} ([^"]*)"', source.partition("pub fn loss(")[2])
     ours = {text.replace("{}", "{records}") for text in drgn_blog.LOSSES.values()}
     ours = {text.removeprefix("{records} ") for text in ours}

@@ -124,7 +124,7 @@ def clippy() -> None:
     passed = mark(inputs, "clippy", run("cargo", "clippy", "--version"))
     if not passed.exists():
         run("cargo", "clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings")
-        # The library as other programs have it, and the program without libkdumpfile.
+        # The library as other programs have it, and the program with nothing that it can do without.
         for features in ("", "cli"):
             run("cargo", "clippy", "--locked", "--package", "blog-decode", "--no-default-features",
                 "--features", features, "--", "-D", "warnings")  # fmt: skip

@@ -16,12 +16,10 @@
 
 use std::collections::HashMap;
 
-use blog_decode::{
-    check::check,
-    merge::{unite, Stream},
-    snapshot::Snapshot,
-    wire::record::{Context, Lost, LOST_CAUSES},
-};
+use blog_answers::check::check;
+use blog_decode_core::merge::{unite, Stream};
+use blog_file::snapshot::Snapshot;
+use blog_wire::record::{Context, Lost, LOST_CAUSES};
 
 use crate::{
     report::Report,
@@ -91,7 +89,7 @@ fn wanted(component: &str) -> bool {
 
 /// Finds the module's calls in each file, by side tables.
 pub fn forms(files: &[Snapshot], tables: &[std::path::PathBuf], report: &mut Report) -> Vec<Forms> {
-    use blog_decode::sidetable::{SiteMap, Tables};
+    use blog_decode_core::sidetable::{SiteMap, Tables};
     let found = {
         let images = files.iter().flat_map(|f| &f.images);
         let own = files.iter().flat_map(|f| &f.tables);

@@ -8,7 +8,7 @@ use std::{
     process::ExitCode,
 };
 
-use blog_decode::snapshot::Snapshot;
+use blog_file::snapshot::Snapshot;
 use blog_torture_verify::{
     account::{forms, verify, Options},
     report::Report,

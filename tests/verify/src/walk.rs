@@ -5,13 +5,12 @@
 
 use std::collections::HashMap;
 
-use blog_decode::{
-    merge::Stream,
+use blog_decode_core::{merge::Stream, sidetable::SiteMap};
+use blog_file::{
     record::{Item, Walk, Writer as Who},
-    sidetable::SiteMap,
     snapshot::Snapshot,
-    wire::{page::PageInfo, record::Context},
 };
+use blog_wire::{page::PageInfo, record::Context};
 
 use crate::{
     payload::{self, Shape, PAYLOAD_MAX, WRITER_BITS},

@@ -10,7 +10,8 @@ mod common {
     pub(crate) mod snapshot;
 }
 
-use blog_decode::{blogfmt::source::Source, snapshot::Snapshot};
+use blog_file::snapshot::Snapshot;
+use blog_table::source::Source;
 use blog_torture_verify::{
     account::{verify, Options, Totals},
     expected,

@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use blog_decode::blogfmt::bytes::{array, slice_at, u16_at, u32_at, until_nul};
+use blog_table::bytes::{array, slice_at, u16_at, u32_at, until_nul};
 
 const MAGIC: u16 = 0xeb9f;
 const VERSION: u8 = 1;

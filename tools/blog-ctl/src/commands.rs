@@ -10,17 +10,16 @@
 
 use regex::Regex;
 
-use blog_decode::{
-    blogfmt::bytes::hex,
-    error::Error,
+use blog_decode_core::{
     filter::{matches_glob, parse_range},
     format::types::{Kind, Type},
-    record::Version,
     sidetable::{Site, SiteMap},
-    wire::{
-        file::{Image, BUILD_ID_MAX, NAME_MAX},
-        record::Level,
-    },
+};
+use blog_file::{error::Error, record::Version};
+use blog_table::bytes::hex;
+use blog_wire::{
+    file::{Image, BUILD_ID_MAX, NAME_MAX},
+    record::Level,
 };
 
 /// The kernel takes as much in one write.

@@ -11,17 +11,15 @@
 
 use std::fmt::Write;
 
-use blog_decode::{
-    blogfmt::{
-        bytes::hex,
-        descriptor::{Place as Where, Site},
-        format::Table,
-        printf::{self, Conversion, Count, Piece, What},
-    },
-    wire::{
-        record::Level,
-        types::{self, TypeCode, MAX_ARGS},
-    },
+use blog_table::{
+    bytes::hex,
+    descriptor::{Place as Where, Site},
+    format::Table,
+    printf::{self, Conversion, Count, Piece, What},
+};
+use blog_wire::{
+    record::Level,
+    types::{self, TypeCode, MAX_ARGS},
 };
 
 use crate::btf::{Btf, Function, Id, Type};
@@ -425,7 +423,8 @@ pub fn compile(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use blog_decode::{record::Version, sidetable::Sites};
+    use blog_decode_core::sidetable::Sites;
+    use blog_file::record::Version;
 
     use crate::btf::tests::kernel;
 

@@ -12,17 +12,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use blog_decode::{
-    cli::{
-        here::why,
-        poll::{self, Input, Signals},
-        report::{complain, print_all, Failure, Status},
-    },
+use blog_decode::cli::{
+    here::why,
+    poll::{self, Input, Signals},
+    report::{complain, print_all, Failure, Status},
+};
+use blog_decode_core::{
     filter::matches_glob,
     output::level_name,
     sidetable::{SiteMap, Tables},
-    wire::file::Image,
 };
+use blog_wire::file::Image;
 
 use crate::{
     args::Control,

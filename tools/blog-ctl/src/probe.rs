@@ -8,14 +8,12 @@ use std::{
     path::Path,
 };
 
-use blog_decode::{
-    blogfmt::format::Table,
-    cli::{
-        here::why,
-        report::{print_all, Failure, Status},
-    },
-    wire::record::Level,
+use blog_decode::cli::{
+    here::why,
+    report::{print_all, Failure, Status},
 };
+use blog_table::format::Table;
+use blog_wire::record::Level;
 
 use crate::{
     args::ProbeWhat,

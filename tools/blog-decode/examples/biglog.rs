@@ -16,7 +16,7 @@ mod snapshot;
 
 use std::{env, fs, path::Path};
 
-use blog_decode::sidetable::read_table;
+use blog_decode_core::sidetable::read_table;
 use snapshot::{Builder, Page, Ring, BOOT_ID};
 
 /// ns between two records of one ring.

@@ -16,7 +16,7 @@ libkdumpfile was not found. blog-decode reads vmcores through it. Either
   - let the project build it (in the project's directory):  scripts/fetch libkdumpfile
   - or install it (Debian):                                 apt install libkdumpfile-dev
   - or name the directory that has its lib/:                LIBKDUMPFILE_PREFIX=DIR cargo build ...
-  - or do without crash dumps:              cargo build --no-default-features --features cli";
+  - or do without crash dumps:              cargo build --no-default-features --features ctf,otlp";
 
 fn var(name: &str) -> Option<PathBuf> {
     println!("cargo:rerun-if-env-changed={name}");

@@ -2,103 +2,83 @@
 
 //! Decodes the records of BLog, the binary kernel logger.
 //!
-//! ```text
-//! open.rs       opens a file, whatever records it has
-//! merge/        all rings of all files, in the order of time; losses between pages
-//! live.rs       the same of streams, as they come
-//! transport/    undoes what happened to lines of a log on their way to a file
-//! foreign.rs    lines of other logs: dmesg, ftrace
-//! identity.rs   which files with the same boot id are of one machine
-//! sidetable.rs  finds call sites: tables and ELF images, by build ID
-//! format/       a call site's format string, applied to a record's bytes
-//! captures.rs   files with their side tables
-//! queue.rs      jobs of other threads, whose results keep their order
-//! batch.rs      events that other threads decode
-//! decode.rs     an event becomes an entry: site, message
-//! filter.rs     selects entries
-//! expr/         conditions on entries
-//! field.rs      the fields of an entry by name
-//! output/       an entry becomes a line of text, a JSON object, ...
-//! accounts.rs   accounts for every record of each ring, for --stats
-//! check.rs      whether a file adds up
-//! sums.rs       records, bytes and time by component, ring and site
-//! counts.rs     how many records have the same fields
-//! spans.rs      from a record that starts something to the one that ends it
-//! quantile.rs   how values are distributed
-//! clock.rs      the ring's clock becomes a time
-//! calendar.rs   dates as text
-//! digits.rs     numbers as text
-//! boot.rs       the boot of a file; one time for all of them
-//! order.rs      the order of boots, where a wall clock can't be right
-//! words.rs      last words in a kernel log become a stream
-//! qr.rs         the kernel log in a QR code
-//! tasks.rs      what each task did last, the likely culprit first
-//! cli/          commands and options, and all of the above in a row
-//! crates/wire   the kernel's definitions of records and snapshots: `wire`
-//! crates/table  side tables and ELF: `blogfmt`
-//! crates/file   a file: packed or not, sections, pages, records
-//! crates/vmcore a crash dump becomes a snapshot: `vmcore`
-//! ```
-//!
-//! # For other programs
-//!
 //! [`Captures`] opens files with their side tables, [`Captures::for_each`] goes through the records
 //! that a [`Filter`] lets pass, in the order of time. An [`Entry`] has the message and all fields;
 //! a [`Selector`] takes a field or an argument out of it by name, as a value or as text.
-//! `examples/fields.rs` does all of that in some 40 lines. These names stay; everything else serves
-//! the program `blog-decode`, and changes with it. With `default-features = false`, neither the
+//!
+//! ```
+//! use blog_decode::{Captures, Content, Expr, Filter, Selector, Val};
+//!
+//! # fn main() -> Result<(), blog_decode::Error> {
+//! // A file, where side tables are, and where modules are installed.
+//! let tables = ["tests/golden/expected/golden_mod.blogfmt".into()];
+//! let captures = Captures::open(["tests/golden/expected/new.snap"], &tables, None)?;
+//! let condition = Expr::parse("arg.count >= 8 && level == info")?;
+//! let filter = Filter { expr: Some(condition), ..Filter::default() };
+//! let count = Selector::parse("arg.count")?.expect("a field");
+//!
+//! let mut sum = 0;
+//! let undecoded = captures.for_each(&filter, |entry| match &entry.content {
+//!     Content::Record(record) => {
+//!         println!("{} {}", entry.real(), String::from_utf8_lossy(record.message));
+//!         let subject = entry.subject().expect("a record has fields");
+//!         if let Some(Val::Number(n)) = count.value(&subject) {
+//!             sum += n;
+//!         }
+//!     }
+//!     Content::Loss { count, .. } => println!("{count} records are missing"),
+//!     Content::Line { .. } => {}
+//! });
+//! println!("{} records not decoded", undecoded.sum());
+//! assert_eq!(sum, 8 + 16);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `examples/fields.rs` is a program of some 40 lines. With `default-features = false`, neither the
 //! command line nor libkdumpfile is needed.
 //!
 //! Input is never trusted: every length is checked, memory is bounded by the size of the input, and
 //! all damage is counted and reported. Nothing here is `unsafe`.
+//!
+//! # How it is made
+//!
+//! Each crate knows those below it. They are internal, and change with the program:
+//!
+//! ```text
+//! src/cli          the program: commands, options, the terminal
+//! crates/answers   sums, counts, tasks; whether a file adds up
+//! crates/export    HTML, Perfetto, CTF, OTLP, Parquet
+//! crates/decode    all rings in the order of time; call sites, messages, filters; text, JSON, CSV
+//! crates/vmcore    a crash dump becomes a snapshot
+//! crates/file      a file: packed or not, sections, pages, records
+//! crates/table     side tables and ELF
+//! crates/wire      the kernel's definitions of records and snapshots
+//! ```
 
 #![forbid(unsafe_code)]
 
-pub mod accounts;
-mod batch;
-pub mod boot;
-mod calendar;
-pub mod captures;
-pub mod chain;
-pub mod check;
+// For this program, blog-ctl and the fuzz targets.
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
-pub mod clock;
-pub mod counts;
-pub mod decode;
-mod digits;
-pub mod expr;
-pub mod field;
-pub mod filter;
-pub mod foreign;
-pub mod format;
-mod identity;
-pub mod key;
-pub mod live;
-pub mod merge;
-pub mod open;
-mod order;
-pub mod output;
-pub mod qr;
-pub mod quantile;
-mod queue;
-pub mod sidetable;
-pub mod spans;
-pub mod sums;
-pub mod tasks;
-mod transport;
-pub mod words;
 
-use blog_file::kind;
-pub use blog_file::{error, record, snapshot, unpack};
-pub use blog_table as blogfmt;
-pub use blog_vmcore as vmcore;
-pub use blog_wire as wire;
+#[cfg(feature = "cli")]
+use {
+    blog_answers::{accounts, check, counts, quantile, sums, tasks},
+    blog_decode_core::{
+        batch, boot, calendar, captures, chain, clock, decode, expr, field, filter, foreign, key,
+        live, merge, open, output, queue, sidetable, spans,
+    },
+    blog_export as export,
+    blog_file::{error, record, snapshot},
+    blog_table as blogfmt, blog_vmcore as vmcore, blog_wire as wire,
+};
 
-pub use crate::{
+pub use blog_decode_core::{
     captures::Captures,
     decode::{Content, Entry, Filter, Record, Undecoded},
-    error::Error,
     expr::Expr,
     field::{Selector, Val},
 };
+pub use blog_file::error::Error;

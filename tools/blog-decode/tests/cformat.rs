@@ -27,11 +27,9 @@ use std::{
     ptr,
 };
 
-use blog_decode::{
-    blogfmt::printf,
-    format::{template::Template, types::Types},
-    record::Version,
-};
+use blog_decode_core::format::{template::Template, types::Types};
+use blog_file::record::Version;
+use blog_table::printf;
 use common::kernel::wire::{
     pack::{Codes, CALL_ARGS, SYMBOL},
     types::{Privacy, TypeCode, MAX_PAYLOAD, RESULT},

@@ -10,7 +10,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use blog_decode::sidetable::read_table;
+use blog_decode_core::sidetable::read_table;
 use common::{
     rig::{snapshot, Rig, Said, CLOCK},
     snapshot::{Builder, Page, Ring, BOOT_ID},
@@ -37,7 +37,7 @@ fn piped(rig: &Rig, bytes: &[u8]) -> Output {
 fn the_program_describes_itself() {
     let rig = rig();
     let text = |args: &[&str]| rig.good(args);
-    let dumps = format!("crash dumps: 3 to {}", blog_decode::wire::dump::VERSION);
+    let dumps = format!("crash dumps: 3 to {}", blog_wire::dump::VERSION);
     assert_eq!(text(&["--version", "--verbose"]).lines().nth(4), Some(&*dumps));
     let man = text(&["man"]);
     for part in [".TH blog-decode 1", "\\-\\-where", "COMMAND SITES", "Exit status"] {

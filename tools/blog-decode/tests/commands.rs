@@ -6,7 +6,7 @@ mod common;
 
 use std::fs;
 
-use blog_decode::sidetable::read_table;
+use blog_decode_core::sidetable::read_table;
 use common::{
     commands, image,
     rig::{snapshot, Rig, CLOCK},

@@ -6,10 +6,8 @@ mod common;
 
 use std::io::Write;
 
-use blog_decode::{
-    wire::words::{self, Head, Why, LINE_MAX},
-    words::Scan,
-};
+use blog_decode_core::words::Scan;
+use blog_wire::words::{self, Head, Why, LINE_MAX};
 use common::{
     rig::{Rig, Said, CLOCK},
     snapshot::{Builder, Page, Ring},

@@ -16,7 +16,7 @@ use std::{
 };
 
 use base64::{engine::general_purpose::STANDARD, Engine as _};
-use blog_decode::sidetable::read_table;
+use blog_decode_core::sidetable::read_table;
 use common::{
     image,
     rig::{Rig, Said},

@@ -22,7 +22,8 @@ use std::{
     time::Duration,
 };
 
-use blog_decode::{blogfmt::bytes::hex, sidetable::read_table};
+use blog_decode_core::sidetable::read_table;
+use blog_table::bytes::hex;
 use common::{
     image,
     rig::{Rig, Said},

@@ -7,7 +7,7 @@
 
 mod common;
 
-use blog_decode::vmcore::extract;
+use blog_vmcore::extract;
 use common::{
     rig::{Rig, Said},
     snapshot::Page,

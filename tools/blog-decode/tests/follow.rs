@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use blog_decode::{live::Live, merge::What, sidetable::read_table};
+use blog_decode_core::{live::Live, merge::What, sidetable::read_table};
 use common::{
     image,
     snapshot::{Builder, Page, Ring},

@@ -10,11 +10,9 @@ use std::{
     net::{Ipv4Addr, Ipv6Addr},
 };
 
-use blog_decode::{
-    blogfmt::descriptor::{Field, Shape, Type, TypeKind, Variant},
-    format::{template::Template, types::Types},
-    record::Version,
-};
+use blog_decode_core::format::{template::Template, types::Types};
+use blog_file::record::Version;
+use blog_table::descriptor::{Field, Shape, Type, TypeKind, Variant};
 use common::kernel::{
     call::{
         arg::{BlogArg, Errno},
@@ -276,7 +274,7 @@ impl Errno for Negative {
 impl fmt::Debug for Negative {
     // As in rust/kernel/error.rs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match blog_decode::format::errno::name(self.0.unsigned_abs()) {
+        match blog_decode_core::format::errno::name(self.0.unsigned_abs()) {
             None => f.debug_tuple("Error").field(&-self.0).finish(),
             Some(name) => f.debug_tuple(name).finish(),
         }

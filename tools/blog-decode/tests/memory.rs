@@ -15,17 +15,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use blog_decode::{
-    blogfmt::source::Source,
+use blog_answers::sums::Sums;
+use blog_decode_core::{
     boot,
     captures::Captures,
     decode::{Decoder, Filter},
     merge::{self, Stream},
     output::text::{Style, Text},
     sidetable::{SiteMap, Tables},
-    snapshot::Snapshot,
-    sums::Sums,
 };
+use blog_file::snapshot::Snapshot;
+use blog_table::source::Source;
 use common::{
     snapshot::{Builder, Page, Ring, BOOT_ID},
     stream::as_stream,

@@ -8,7 +8,7 @@ mod common;
 
 use std::{collections::HashSet, fs, io::Write};
 
-use blog_decode::unpack;
+use blog_file::unpack;
 use common::{
     rig::{Rig, Said},
     snapshot::{Builder, Page, Ring, BOOT_ID},

@@ -12,7 +12,7 @@ use common::{
 };
 use serde_json::{json, Value};
 
-use blog_decode::sidetable::read_table;
+use blog_decode_core::sidetable::read_table;
 
 const S: u64 = 1_000_000_000;
 const STR: u64 = 0x32 | 0x22 << 8;

@@ -13,10 +13,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use blog_decode::{
-    blogfmt::{descriptor::Site, format::Table},
-    sidetable::read_table,
-};
+use blog_decode_core::sidetable::read_table;
+use blog_table::{descriptor::Site, format::Table};
 use common::{
     rig::{Rig, Said},
     snapshot::{Builder, Page, Ring, BOOT_ID},

@@ -7,11 +7,9 @@ mod common;
 
 use std::fs::{self, OpenOptions};
 
-use blog_decode::{
-    blogfmt::source::Source,
-    merge::{self, each_record, Seen, Stream},
-    snapshot::Snapshot,
-};
+use blog_decode_core::merge::{self, each_record, Seen, Stream};
+use blog_file::snapshot::Snapshot;
+use blog_table::source::Source;
 use common::snapshot::{Builder, Page, Ring, BOOT_ID};
 use proptest::prelude::*;
 

@@ -4,8 +4,7 @@
 
 mod common;
 
-use blog_decode::{
-    blogfmt::source::Source,
+use blog_decode_core::{
     boot,
     decode::{Decoder, Filter},
     merge::{self, Counts},
@@ -14,8 +13,9 @@ use blog_decode::{
         text::{Style, Text},
     },
     sidetable::{SiteMap, Tables},
-    snapshot::Snapshot,
 };
+use blog_file::snapshot::Snapshot;
+use blog_table::source::Source;
 use common::snapshot::{Builder, Page, Ring, BOOT_ID};
 use serde_json::Value;
 

@@ -13,10 +13,8 @@ use std::{
     thread,
 };
 
-use blog_decode::{
-    blogfmt::{format::Table, image as blog_image, printf::compile_with, source::Source},
-    sidetable::read_table,
-};
+use blog_decode_core::sidetable::read_table;
+use blog_table::{format::Table, image as blog_image, printf::compile_with, source::Source};
 use common::{
     blog_fmt_sidetable,
     image::{self, CCall, CALLS, C_FILE, FILE},

@@ -4,9 +4,8 @@
 
 mod common;
 
-use blog_decode::{
-    accounts::Accounts,
-    blogfmt::{descriptor::Site, format::Table, source::Source},
+use blog_answers::accounts::Accounts;
+use blog_decode_core::{
     boot,
     decode::{Decoder, Filter},
     merge,
@@ -16,8 +15,9 @@ use blog_decode::{
         Time,
     },
     sidetable::{SiteMap, Tables},
-    snapshot::Snapshot,
 };
+use blog_file::snapshot::Snapshot;
+use blog_table::{descriptor::Site, format::Table, source::Source};
 use common::snapshot::{Builder, Page, Ring, BOOT_ID};
 
 const ID: &[u8] = b"build id of 20 bytes";

@@ -6,10 +6,8 @@ mod common;
 
 use std::process::Command;
 
-use blog_decode::{
-    blogfmt::source::Source,
-    snapshot::{Damage, Snapshot},
-};
+use blog_file::snapshot::{Damage, Snapshot};
+use blog_table::source::Source;
 use common::{
     snapshot::{Builder, Page, Ring, BOOT_ID},
     stream::as_stream,

@@ -14,20 +14,18 @@ use std::{
     ops::Range,
 };
 
-use blog_decode::{
-    blogfmt::source::Source,
-    snapshot::Snapshot,
-    vmcore::{
-        anchor,
-        crashed::{self, Crashed},
-        extract, extract_with,
-        memory::{Fault, Memory},
-        vmcoreinfo::VmcoreInfo,
-    },
-    wire::{
-        dump::{Crash, Root, TableRoot, ANCHORED, NO_FIELD, RING_BUSY, STATE_OFF},
-        file::{TASK_CRASHED, TASK_HOLDER, WAIT_GONE, WAIT_READERS},
-    },
+use blog_file::snapshot::Snapshot;
+use blog_table::source::Source;
+use blog_vmcore::{
+    anchor,
+    crashed::{self, Crashed},
+    extract, extract_with,
+    memory::{Fault, Memory},
+    vmcoreinfo::VmcoreInfo,
+};
+use blog_wire::{
+    dump::{Crash, Root, TableRoot, ANCHORED, NO_FIELD, RING_BUSY, STATE_OFF},
+    file::{TASK_CRASHED, TASK_HOLDER, WAIT_GONE, WAIT_READERS},
 };
 use common::{
     extracted::{run, Got, Random},
@@ -75,7 +73,7 @@ fn all_that_was_logged_is_in_the_snapshot() {
     let system = got.snapshot.system.unwrap();
     assert_eq!(system.cpus, 4);
     assert_eq!(got.snapshot.images.len(), 1);
-    let seconds = |p: &blog_decode::wire::file::ClockPair| p.clock / 1000;
+    let seconds = |p: &blog_wire::file::ClockPair| p.clock / 1000;
     let pairs: Vec<_> = got.snapshot.pairs.iter().map(seconds).collect();
     assert_eq!(pairs, [1, 98, 99, 100]);
     let tasks: Vec<_> =

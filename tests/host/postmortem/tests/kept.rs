@@ -5,11 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use blog_decode::{
-    vmcore::{self, problems::Problems},
-    Error,
-};
+use blog_file::error::Error;
 use blog_host_tests::kept::{crc32, file, rig, sealed, BOOT, COMPONENT, RINGS};
+use blog_vmcore::{self as vmcore, problems::Problems};
 use kernel::{
     blog::wire::{
         file::{Kind, FILE_MAGIC, SECTION_MAGIC},

@@ -16,17 +16,15 @@ use std::{
     },
 };
 
-use blog_decode::{
-    blogfmt::source::Source,
-    clock::Calibration,
-    snapshot::Snapshot,
-    vmcore::{
-        extract,
-        memory::{Fault, Memory},
-        Extracted,
-    },
-};
+use blog_decode_core::clock::Calibration;
+use blog_file::snapshot::Snapshot;
 use blog_host_tests::rig::{page_info, set_cpu, Read, Rig, Shown};
+use blog_table::source::Source;
+use blog_vmcore::{
+    extract,
+    memory::{Fault, Memory},
+    Extracted,
+};
 use kernel::blog::{
     ring::{PageHeader, Ring, Tls},
     wire::{

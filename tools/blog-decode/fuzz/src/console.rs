@@ -2,10 +2,8 @@
 
 //! Last words: texts, and what lines of them say.
 
-use blog_decode::{
-    wire::words::{self, Head, Why, LINE_MAX, PACKED_MAX},
-    words::Scan,
-};
+use blog_decode_core::words::Scan;
+use blog_wire::words::{self, Head, Why, LINE_MAX, PACKED_MAX};
 
 use crate::files;
 

@@ -4,27 +4,24 @@
 
 use std::sync::OnceLock;
 
-use blog_decode::{
-    accounts::Accounts,
-    blogfmt::source::Source,
+use blog_answers::{accounts::Accounts, sums::Sums};
+use blog_decode_core::{
     boot,
     decode::{Decoder, Filter},
     foreign::Log,
     merge,
     output::{
         csv,
-        ctf::Ctf,
-        html::Html,
         json::Json,
-        perfetto::Perfetto,
         template::Template,
         text::{Style, Text},
     },
     sidetable::{SiteMap, Tables},
-    snapshot::Snapshot,
     spans::Pair,
-    sums::Sums,
 };
+use blog_export::{ctf::Ctf, html::Html, perfetto::Perfetto};
+use blog_file::snapshot::Snapshot;
+use blog_table::source::Source;
 
 use crate::{seeds, sites::sites};
 

@@ -10,15 +10,15 @@ use std::{
     sync::OnceLock,
 };
 
-use blog_decode::{
+use blog_decode_core::{
     boot,
     decode::{Content, Decoder, Filter},
     expr::Expr,
     merge,
     output::template::Template,
     sidetable::{SiteMap, Tables},
-    unpack::{reader, Lost},
 };
+use blog_file::unpack::{reader, Lost};
 
 use crate::{
     decode::{decode, read, seal, u32_at},

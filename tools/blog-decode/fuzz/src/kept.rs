@@ -2,14 +2,12 @@
 
 //! Memory that has survived a reboot.
 
-use blog_decode::{
-    vmcore,
-    wire::{
-        file::{ENDIAN, VERSION as SNAPSHOT_VERSION},
-        page::{PageInfo, PAGE_MAGIC},
-        persist::{Facts, Region, MAGIC, VERSION},
-        record::{Header, WIRE_VERSION},
-    },
+use blog_vmcore as vmcore;
+use blog_wire::{
+    file::{ENDIAN, VERSION as SNAPSHOT_VERSION},
+    page::{PageInfo, PAGE_MAGIC},
+    persist::{Facts, Region, MAGIC, VERSION},
+    record::{Header, WIRE_VERSION},
 };
 
 use crate::common::snapshot::{Builder, BOOT_ID};

@@ -2,17 +2,14 @@
 
 //! The memory of a kernel that has stopped: virtual, and as a dump has it.
 
-use blog_decode::{
-    decode::Filter,
-    output::template::Template,
-    vmcore::{
-        anchor,
-        crashed::{self, Crashed},
-        extract_with,
-        memory::{Fault, Memory, Physical},
-        paging::Paging,
-        vmcoreinfo::VmcoreInfo,
-    },
+use blog_decode_core::{decode::Filter, output::template::Template};
+use blog_vmcore::{
+    anchor,
+    crashed::{self, Crashed},
+    extract_with,
+    memory::{Fault, Memory, Physical},
+    paging::Paging,
+    vmcoreinfo::VmcoreInfo,
 };
 
 use crate::{

@@ -5,7 +5,7 @@
 
 use std::{env, fs, path::Path};
 
-use blog_decode::sidetable::read_table;
+use blog_decode_core::sidetable::read_table;
 
 use crate::common::{
     image,

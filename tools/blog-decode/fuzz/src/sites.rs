@@ -7,11 +7,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use blog_decode::{
-    blogfmt::{descriptor::Site, format::Table, image, source::Source},
-    record::Version,
-    sidetable::Sites,
-};
+use blog_decode_core::sidetable::Sites;
+use blog_file::record::Version;
+use blog_table::{descriptor::Site, format::Table, image, source::Source};
 
 /// Sites of all kinds of argument, of which records have these ids: 1, 2, ...
 pub fn sites() -> Arc<Sites> {

@@ -4,7 +4,7 @@
 
 use std::convert::Infallible;
 
-use blog_decode::{
+use blog_decode_core::{
     decode::{Filter, Sieve},
     live::Live,
     merge::What,
@@ -13,8 +13,8 @@ use blog_decode::{
         text::{Style, Text},
     },
     sidetable::{SiteMap, Tables},
-    snapshot::split::Split,
 };
+use blog_file::snapshot::split::Split;
 
 use crate::{decode::seal, sites::sites};
 

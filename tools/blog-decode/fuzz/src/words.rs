@@ -6,10 +6,9 @@
 use std::io::Cursor;
 
 use blog_ctl::commands::{self as control, Command};
-use blog_decode::{
-    blogfmt::{descriptor::Site, format::Table, printf},
+use blog_decode::cli::args::Cli;
+use blog_decode_core::{
     boot,
-    cli::args::Cli,
     clock::LogClock,
     decode::Filter,
     expr::Expr,
@@ -18,6 +17,7 @@ use blog_decode::{
     output::template::Template,
     sidetable::{SiteMap, Tables},
 };
+use blog_table::{descriptor::Site, format::Table, printf};
 use clap::Parser;
 
 use crate::decode::{decode, decode_with, small};

@@ -2,11 +2,9 @@
 
 //! `convert`: records into a file of another program's format.
 
-use std::{
-    fs::{self, File},
-    io::{self, BufWriter, Write},
-    path::Path,
-};
+use std::io::{self, Write};
+#[cfg(any(feature = "ctf", feature = "parquet"))]
+use std::path::Path;
 
 use super::{
     args::{Convert, Form},
@@ -19,19 +17,29 @@ use super::{
     spans::{notes, problems, NONE},
 };
 use crate::{
-    batch::Work,
     decode::{Decoder, Entry},
-    foreign::Log,
-    output::{
-        ctf::Ctf,
+    export::{
         html::Html,
-        otlp::{Maker, Otlp},
         perfetto::{pack_full, Perfetto},
     },
-    snapshot::{text, Snapshot},
+    foreign::Log,
+    snapshot::text,
     spans::{Found, Pair, Unpaired},
-    wire::file::System,
 };
+
+/// That the program was built without a format. scripts/build-decode looks for that of Parquet.
+#[cfg(not(all(feature = "ctf", feature = "otlp", feature = "parquet")))]
+macro_rules! lacks {
+    ($form:literal, $feature:literal) => {
+        Err(concat!(
+            "this blog-decode was built without ",
+            $form,
+            ": build it with the feature ",
+            $feature
+        )
+        .into())
+    };
+}
 
 /// Converts.
 pub fn convert(args: &Convert) -> Result<Status, Failure> {
@@ -53,19 +61,24 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
     logs.iter_mut().for_each(Log::leave_out_earlier);
     let input = &session.input;
     input.tell_unknown("--key", &args.spans.keys.key);
+    #[cfg(any(feature = "otlp", feature = "parquet"))]
     let is_alone = session.threads == 1 || !logs.is_empty();
     let decoder = session.decoder("converting", false);
     let mut decoder = decoder.with_logs(logs);
     let mut each = Each {
         decoder: &mut decoder,
         signals: &signals,
+        #[cfg(any(feature = "otlp", feature = "parquet"))]
         threads: if is_alone { 1 } else { session.threads },
     };
     let mut odd = Odd::default();
     let made = match args.to {
+        #[cfg(feature = "ctf")]
         Form::Ctf => {
             new::directory(&args.output, |path| told(ctf(input, &mut each, path)).map(|n| odd = n))
         }
+        #[cfg(not(feature = "ctf"))]
+        Form::Ctf => lacks!("CTF", "ctf"),
         Form::Perfetto => {
             new::file(&args.output, |out| told(perfetto(pairs, &mut each, out)).map(|n| odd = n))
         }
@@ -77,12 +90,13 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
             told(parquet(input, &mut each, path)).map(|n| odd = n)
         }),
         #[cfg(not(feature = "parquet"))]
-        Form::Parquet => Err("this blog-decode was built without Parquet: \
-                              build it with the feature parquet"
-            .into()),
+        Form::Parquet => lacks!("Parquet", "parquet"),
+        #[cfg(feature = "otlp")]
         Form::Otlp => {
             new::file(&args.output, |out| told(otlp(input, &mut each, out)).map(|n| odd = n))
         }
+        #[cfg(not(feature = "otlp"))]
+        Form::Otlp => lacks!("OTLP", "otlp"),
         // Made above: it takes no records.
         Form::Snapshot => Ok(()),
     };
@@ -141,6 +155,7 @@ struct Each<'a, 'b> {
     decoder: &'a mut Decoder<'b>,
     signals: &'a Signals,
     /// Threads that decode; 1 if there are other logs.
+    #[cfg(any(feature = "otlp", feature = "parquet"))]
     threads: usize,
 }
 
@@ -154,7 +169,8 @@ impl<'b> Each<'_, 'b> {
     }
 
     /// The same by other threads, which do `work`.
-    fn run_by<W: Work + 'b>(
+    #[cfg(feature = "otlp")]
+    fn run_by<W: crate::batch::Work + 'b>(
         &mut self,
         work: impl Fn() -> W,
         mut take: impl FnMut(&mut W::Made) -> io::Result<()>,
@@ -181,7 +197,15 @@ fn told<T>(result: io::Result<T>) -> Result<T, String> {
     })
 }
 
+#[cfg(feature = "ctf")]
 fn ctf(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
+    use std::{
+        fs::{self, File},
+        io::BufWriter,
+    };
+
+    use crate::export::ctf::Ctf;
+
     let mut trace = Ctf::new(BufWriter::new(File::create(path.join("records"))?));
     each.run(|entry| trace.entry(entry))?;
     let (host, release) = machine(input);
@@ -222,15 +246,16 @@ fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> i
 }
 
 /// Releases of the kernels, by file.
+#[cfg(any(feature = "otlp", feature = "parquet"))]
 fn releases(input: &Input) -> Vec<String> {
-    let release = |s: System| text(&s.release);
-    let of = |f: &Snapshot| f.system.map_or_else(String::new, release);
-    input.files.iter().map(of).collect()
+    let systems = input.files.iter().map(|file| file.system);
+    systems.map(|s| s.map_or_else(String::new, |s| text(&s.release))).collect()
 }
 
 #[cfg(feature = "parquet")]
 fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
-    use crate::output::parquet::{packer, Parquet};
+    use crate::export::parquet::{packer, Parquet};
+
     std::thread::scope(|scope| {
         let packer = packer(scope, usize::from(each.threads > 1))?;
         let mut rows = Parquet::new(path, releases(input), packer);
@@ -241,7 +266,10 @@ fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Od
     })
 }
 
+#[cfg(feature = "otlp")]
 fn otlp(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
+    use crate::export::otlp::{Maker, Otlp};
+
     let mut logs = Otlp::new(out, releases(input));
     match each.threads {
         1 => each.run(|entry| logs.entry(entry))?,

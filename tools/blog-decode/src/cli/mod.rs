@@ -30,27 +30,27 @@
 //! ```
 
 pub mod args;
-pub mod check;
-pub mod convert;
-pub mod count;
-pub mod extract;
-pub mod follow;
+mod check;
+mod convert;
+mod count;
+mod extract;
+mod follow;
 pub mod here;
-pub mod input;
-pub mod new;
-pub mod pager;
+mod input;
+mod new;
+mod pager;
 pub mod poll;
-pub mod print;
-pub mod progress;
-pub mod record;
+mod print;
+mod progress;
+mod record;
 pub mod report;
-pub mod session;
-pub mod show;
-pub mod sites;
-pub mod spans;
-pub mod stats;
-pub mod tasks;
-pub mod time;
+mod session;
+mod show;
+mod sites;
+mod spans;
+mod stats;
+mod tasks;
+mod time;
 
 use std::{
     io::{self, Write},

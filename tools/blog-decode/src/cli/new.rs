@@ -9,7 +9,6 @@
 use std::{
     fs::{self, File},
     io::{self, BufWriter, Write},
-    os::unix::fs::PermissionsExt,
     path::Path,
 };
 
@@ -60,10 +59,13 @@ fn whole<T>(
 }
 
 /// Makes the directory `path` of what `write` puts there.
+#[cfg(any(feature = "ctf", feature = "parquet"))]
 pub fn directory<T>(
     path: &Path,
     write: impl FnOnce(&Path) -> Result<T, String>,
 ) -> Result<T, String> {
+    use std::os::unix::fs::PermissionsExt;
+
     let told = |e| told(path, &e);
     if path.as_os_str() == STDOUT {
         return Err("this form is a directory: give its name with -o".into());
@@ -71,7 +73,7 @@ pub fn directory<T>(
     free(path).map_err(told)?;
     let part = Builder::new()
         .prefix(PREFIX)
-        .permissions(fs::Permissions::from_mode(0o700))
+        .permissions(PermissionsExt::from_mode(0o700))
         .tempdir_in(parent(path))
         .map_err(told)?;
     let result = write(part.path())?;

@@ -96,17 +96,6 @@ impl Session {
             .with_tick(move |done| progress.at(done, all))
     }
 
-    /// Goes through all entries. An error is one of `each`.
-    pub fn run(
-        &self,
-        doing: &'static str,
-        each: impl FnMut(&Entry<'_>) -> io::Result<()>,
-    ) -> Result<End, Failure> {
-        let mut decoder = self.decoder(doing, false);
-        decoder.run(each).map_err(|e| e.to_string())?;
-        Ok(self.end(&decoder.outcome()))
-    }
-
     /// Has other threads do `work` with all entries; `take` gets what they have made.
     pub fn run_by<'a, W: Work + 'a>(
         &'a self,

@@ -4,7 +4,7 @@
 
 use std::{env, fs, os::unix::fs::symlink, path::Path, process::Command, thread};
 
-use blog_decode::sidetable::read_table;
+use blog_decode_core::sidetable::read_table;
 
 use super::rig::{Rig, PROGRAM};
 

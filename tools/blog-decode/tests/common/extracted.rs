@@ -4,15 +4,15 @@
 
 use std::collections::BTreeSet;
 
-use blog_decode::{
-    blogfmt::source::Source,
+use blog_decode_core::{
     boot,
     decode::{Content, Decoder, Filter},
     merge,
     sidetable::{SiteMap, Tables},
-    snapshot::Snapshot,
-    vmcore::{extract, memory::Memory, Extracted},
 };
+use blog_file::snapshot::Snapshot;
+use blog_table::source::Source;
+use blog_vmcore::{extract, memory::Memory, Extracted};
 
 /// A record: component, ring, ordinal, clock, site.
 pub type Record = (String, u32, u64, u64, u32);

@@ -4,7 +4,8 @@
 
 use std::{fs, path::PathBuf, process::Command};
 
-use blog_decode::{blogfmt::bytes::hex, sidetable::read_table};
+use blog_decode_core::sidetable::read_table;
+use blog_table::bytes::hex;
 use serde_json::Value;
 
 use super::{

@@ -7,19 +7,17 @@
 
 use std::collections::BTreeMap;
 
-use blog_decode::{
-    vmcore::memory::{Fault, Memory as ReadMemory},
-    wire::{
-        dump::{
-            Anchor, ComponentRoot, Crash, LockLayout, MemoryRoot, RingLayout, Root, SideTable,
-            SlotLayout, TableRoot, TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC,
-            COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, STATE_ON, VERSION,
-        },
-        field::Field,
-        file::{self, ClockPair, Image},
-        page,
-        record::WIRE_VERSION,
+use blog_vmcore::memory::{Fault, Memory as ReadMemory};
+use blog_wire::{
+    dump::{
+        Anchor, ComponentRoot, Crash, LockLayout, MemoryRoot, RingLayout, Root, SideTable,
+        SlotLayout, TableRoot, TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC,
+        COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, STATE_ON, VERSION,
     },
+    field::Field,
+    file::{self, ClockPair, Image},
+    page,
+    record::WIRE_VERSION,
 };
 
 use super::{

@@ -3,7 +3,7 @@
 //! The log that the golden files show: each type, each level, each context, losses of several
 //! causes, records without a side table, tasks, and text that outputs must escape.
 
-use blog_decode::blogfmt::{descriptor::Site, format::Table};
+use blog_table::{descriptor::Site, format::Table};
 
 use super::common::{
     image::{Call, STATE},

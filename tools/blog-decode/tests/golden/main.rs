@@ -23,7 +23,7 @@ use std::{
 };
 
 use base64::{engine::general_purpose::STANDARD, Engine as _};
-use blog_decode::sidetable::read_table;
+use blog_decode_core::sidetable::read_table;
 use flate2::read::GzDecoder;
 use parquet::{
     file::reader::{FileReader, SerializedFileReader},
@@ -358,9 +358,9 @@ fn boots() {
 fn report(path: &Path) -> Vec<u8> {
     let page = fs::read_to_string(path).unwrap();
     // The page is that of the source. Only the data in it are golden, unpacked.
-    let source = include_str!("../../src/output/report.html")
-        .replace("@STYLE@", include_str!("../../src/output/report.css"))
-        .replace("@SCRIPT@", include_str!("../../src/output/report.js"));
+    let source = include_str!("../../crates/export/src/report.html")
+        .replace("@STYLE@", include_str!("../../crates/export/src/report.css"))
+        .replace("@SCRIPT@", include_str!("../../crates/export/src/report.js"));
     let mut rest = page.as_str();
     let mut data = Vec::new();
     let places = ["@TEXT@", "@COLUMNS@", "@ABOUT@"];

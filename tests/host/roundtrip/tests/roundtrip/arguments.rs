@@ -5,8 +5,8 @@
 //! bytes that CTF copies, too.
 
 use super::image::with_host;
-use blog_decode::format::print::{Printer, Spec};
-use blog_decode::format::value::{Value, View};
+use blog_decode_core::format::print::{Printer, Spec};
+use blog_decode_core::format::value::{Value, View};
 use kernel::{blog::blog_info, error::Error};
 use proptest::prelude::*;
 

@@ -4,9 +4,9 @@
 //! becomes a side table, as `blog/` and the decoder do for a module. The calls go through the real
 //! `kernel::blog::log`, as a task whose ring is there; what it wants of `blog/` is here, too.
 
-use blog_decode::format::value::Value;
-use blog_decode::record::Version;
-use blog_decode::sidetable::{read_table, Sites};
+use blog_decode_core::format::value::Value;
+use blog_decode_core::sidetable::{read_table, Sites};
+use blog_file::record::Version;
 use blog_host_tests::rig::{Rig, SLOT};
 use kernel::{
     bindings::{task_struct, TASK},
@@ -156,7 +156,7 @@ impl Host {
     }
 
     /// The table's entry for the site of the last record.
-    pub fn last_site(&self) -> &blog_decode::sidetable::Site {
+    pub fn last_site(&self) -> &blog_decode_core::sidetable::Site {
         let records = self.rig.read(self.ring.id()).records;
         &self.sites.sites[records.last().unwrap().1 as usize - 1]
     }

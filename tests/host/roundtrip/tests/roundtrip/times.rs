@@ -3,11 +3,9 @@
 //! Times that step back, and forth by more than a record's header tells: what the kernel writes,
 //! the decoder reads.
 
-use blog_decode::{
-    record::{Item, Version, Walk},
-    wire::page::PageInfo,
-};
+use blog_file::record::{Item, Version, Walk};
 use blog_host_tests::rig::{page_info, Rig};
+use blog_wire::page::PageInfo;
 use proptest::prelude::*;
 
 /// Times of a clock that mostly goes on, but steps back a little at some times, and goes anywhere

@@ -12,6 +12,8 @@
 //!
 //! Input is never trusted: every length is checked, memory is bounded by the size of the input, and
 //! all damage is counted.
+//!
+//! An internal part of the program `blog-decode`: it changes with that.
 
 #![forbid(unsafe_code)]
 

@@ -4,6 +4,8 @@
 //!
 //! `src/shared` is a link to the folder of the program that the kernel build runs, so a table that
 //! is read out of an ELF image here is the one that the kernel build wrote.
+//!
+//! An internal part of the program `blog-decode`: it changes with that.
 
 #![forbid(unsafe_code)]
 

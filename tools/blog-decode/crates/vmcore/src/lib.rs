@@ -30,6 +30,8 @@
 //! structures. Everything is checked: a dump may be cut off, lack pages or be damaged, and the
 //! machine may have stopped in the middle of anything. Intact data is written; damage is in
 //! [`Problems`]. Time and memory grow with what BLog holds, not with the dump.
+//!
+//! An internal part of the program `blog-decode`: it changes with that.
 
 #![forbid(unsafe_code)]
 

@@ -4,6 +4,8 @@
 //!
 //! `src/wire` is a link to the folder that the kernel is built from: what the kernel writes and
 //! what a program reads have one definition.
+//!
+//! An internal part of the programs of BLog: it changes with them.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -69,7 +69,7 @@ impl Boot {
     }
 
     /// When its own last file was taken, on that axis.
-    pub(crate) fn taken(&self) -> Option<i128> {
+    pub fn taken(&self) -> Option<i128> {
         let pair = self.calibration.taken()?;
         Some(match self.is_one_of_several {
             true => self.axis_of_real(pair.real.into()),

@@ -5,7 +5,7 @@
 //!
 //! The columns are [`NUMBERS`], [`TEXTS`] and `arguments`, a map by name; date, host and boot are
 //! only in the path. An argument is its text if it is a string, nothing if it is `None` or `()`,
-//! and else as in [`json`](super::json). Bytes that are no UTF-8 become U+FFFD.
+//! and else as in [`json`](blog_decode_core::output::json). Bytes that are no UTF-8 become U+FFFD.
 //!
 //! Rows wait in memory, [`LIMIT`] bytes of them at most, and twice as many while they are written. Then the directory with most of them gets
 //! another file, so no file stays open, however many directories there are. A file has one row
@@ -35,9 +35,7 @@ use parquet::{
     },
 };
 
-use super::{level_name, Names};
-use crate::{
-    blogfmt::bytes::until_nul,
+use blog_decode_core::{
     boot::Boot,
     calendar::push_iso8601,
     decode::{Content, Entry, Record},
@@ -46,8 +44,10 @@ use crate::{
         print::{Printer, Spec},
         value::{Value, View},
     },
+    output::{level_name, Names},
     queue::Queue,
 };
+use blog_table::bytes::until_nul;
 
 /// Columns of numbers: the first in ns since 1970, UTC. A loss has a `count`. What 64 bits with a sign
 /// can't hold, by damage, is null.

@@ -15,18 +15,18 @@ use std::{
     sync::Arc,
 };
 
-use super::{json::Object, level_name, text::loss, Names};
-use crate::{
+use blog_decode_core::{
     batch::Work,
-    blogfmt::bytes::until_nul,
     boot::Boot,
     decode::{Content, Entry, Record},
     format::{
         print::{Printer, Spec},
         value::View,
     },
-    wire::record::Level,
+    output::{json::Object, level_name, text::loss, Names},
 };
+use blog_table::bytes::until_nul;
+use blog_wire::record::Level;
 
 /// So many records are in a line.
 const BATCH: usize = 1000;

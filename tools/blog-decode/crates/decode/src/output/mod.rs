@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Output of entries: [`text`] for people, [`json`] and [`csv`] for programs, [`template`] for the
-//! user's own form, [`ctf`] and [`perfetto`] for viewers of traces, [`html`] for a browser,
-//! `parquet` and [`otlp`] for fleets.
+//! user's own form.
 
 pub mod csv;
-pub mod ctf;
-pub mod html;
 pub mod json;
-pub mod otlp;
-#[cfg(feature = "parquet")]
-pub mod parquet;
-pub mod perfetto;
-mod proto;
 pub mod template;
 pub mod text;
 
@@ -61,11 +53,11 @@ pub fn level_named(name: &str) -> Option<Level> {
 
 /// Names of arguments, of which none is there twice.
 #[derive(Default)]
-pub(crate) struct Names(Vec<String>);
+pub struct Names(Vec<String>);
 
 impl Names {
     /// The name, or another one if it was there before.
-    pub(crate) fn add(&mut self, name: &str) -> &str {
+    pub fn add(&mut self, name: &str) -> &str {
         let mut name = name.to_owned();
         while self.0.contains(&name) {
             name.push('\'');
@@ -78,7 +70,7 @@ impl Names {
 /// What stands in a line for where an entry was written and for its level, of rings that had
 /// entries lately.
 #[derive(Default)]
-pub(crate) struct Contexts(Vec<Known>);
+pub struct Contexts(Vec<Known>);
 
 #[derive(Clone, Default)]
 struct Known {
@@ -96,12 +88,7 @@ const CONTEXTS: usize = 4096;
 
 impl Contexts {
     /// The text for an entry; if it isn't known, `make` appends it.
-    pub(crate) fn get(
-        &mut self,
-        entry: &Entry<'_>,
-        level: u8,
-        make: impl FnOnce(&mut Vec<u8>),
-    ) -> &[u8] {
+    pub fn get(&mut self, entry: &Entry<'_>, level: u8, make: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
         let stream = entry.stream;
         let index = (stream.id as usize * 8 + usize::from(level % 8)) % CONTEXTS;
         if index >= self.0.len() {

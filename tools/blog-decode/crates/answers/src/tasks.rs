@@ -24,19 +24,21 @@ use std::{
     sync::Arc,
 };
 
-use crate::{
+use blog_decode_core::{
     boot::Boot,
     chain::{Chain, Waits},
     decode::{Content, Decoder, Entry, Filter, Outcome},
     merge::{Cause, Stream},
     output::text,
-    record::{Item, Walk},
     sidetable::SiteMap,
+};
+use blog_file::{
+    record::{Item, Walk},
     snapshot::{run::end_of, Snapshot},
-    wire::{
-        file::{COMM_LEN, TASK_CRASHED, TASK_HOLDER, TASK_KERNEL, TASK_RUNNING},
-        record::Context,
-    },
+};
+use blog_wire::{
+    file::{COMM_LEN, TASK_CRASHED, TASK_HOLDER, TASK_KERNEL, TASK_RUNNING},
+    record::Context,
 };
 
 /// What a task was doing.

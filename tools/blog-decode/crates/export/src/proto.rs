@@ -24,31 +24,31 @@ fn key(tag: u32, form: u64, out: &mut Vec<u8>) {
 }
 
 /// A field of type `uint32`, `uint64`, `bool` or an enum.
-pub(super) fn uint(tag: u32, n: u64, out: &mut Vec<u8>) {
+pub(crate) fn uint(tag: u32, n: u64, out: &mut Vec<u8>) {
     key(tag, NUMBER, out);
     varint(n, out);
 }
 
 /// A field of type `int32` or `int64`: below 0, as large numbers of 64 bits.
-pub(super) fn int(tag: u32, n: i64, out: &mut Vec<u8>) {
+pub(crate) fn int(tag: u32, n: i64, out: &mut Vec<u8>) {
     uint(tag, n as u64, out);
 }
 
 /// A field of type `fixed64`.
-pub(super) fn fixed(tag: u32, n: u64, out: &mut Vec<u8>) {
+pub(crate) fn fixed(tag: u32, n: u64, out: &mut Vec<u8>) {
     key(tag, EIGHT_BYTES, out);
     out.extend(n.to_le_bytes());
 }
 
 /// A field that is a message, or bytes.
-pub(super) fn message(tag: u32, body: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn message(tag: u32, body: &[u8], out: &mut Vec<u8>) {
     key(tag, BYTES, out);
     varint(body.len() as u64, out);
     out.extend_from_slice(body);
 }
 
 /// A field of type `string`, which must be UTF-8.
-pub(super) fn string(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn string(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
     match std::str::from_utf8(bytes) {
         Ok(_) => message(tag, bytes, out),
         Err(_) => message(tag, String::from_utf8_lossy(bytes).as_bytes(), out),

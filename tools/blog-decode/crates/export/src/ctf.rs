@@ -16,8 +16,7 @@ use std::{
     io::{self, Write},
 };
 
-use crate::{
-    blogfmt::bytes::until_nul,
+use blog_decode_core::{
     decode::{Content, Entry, Record},
     format::{
         print::{Printer, Spec},
@@ -25,8 +24,9 @@ use crate::{
         types::Kind,
     },
     sidetable::Site,
-    wire::record::Context,
 };
+use blog_table::bytes::until_nul;
+use blog_wire::record::Context;
 
 const MAGIC: u32 = 0xc1fc_1fc1;
 /// A packet is written when it has as many bytes.

@@ -30,7 +30,7 @@ enum Next {
 }
 
 /// Goes through one ring. It holds one page in memory.
-pub(crate) struct Cursor {
+pub struct Cursor {
     /// File of the current page.
     file: usize,
     version: Version,
@@ -61,11 +61,12 @@ pub(crate) struct Cursor {
     order: u64,
     current: Option<Current>,
     /// What came out of it.
-    pub(crate) counts: Counts,
+    pub counts: Counts,
 }
 
 impl Cursor {
-    pub(crate) fn new(stream: &Stream) -> Self {
+    /// At the start of a ring.
+    pub fn new(stream: &Stream) -> Self {
         Self {
             file: stream.file,
             version: Version::default(),
@@ -89,7 +90,7 @@ impl Cursor {
     }
 
     /// Goes to the next event. `ended`: there will be no more pages.
-    pub(crate) fn advance(&mut self, stream: &Stream, files: &[Snapshot], ended: bool) {
+    pub fn advance(&mut self, stream: &Stream, files: &[Snapshot], ended: bool) {
         self.current = self.find_next(stream, files, ended);
         if let Some(current) = &self.current {
             self.clock = current.clock;
@@ -145,7 +146,7 @@ impl Cursor {
 
     /// The current event.
     #[inline]
-    pub(crate) fn event<'a>(&'a self, stream: &'a Stream) -> Option<Event<'a>> {
+    pub fn event<'a>(&'a self, stream: &'a Stream) -> Option<Event<'a>> {
         let current = self.current.as_ref()?;
         Some(Event {
             file: self.file,

@@ -27,7 +27,7 @@ use crate::{
         record::{Context, Lost, LOST_CAUSES},
     },
 };
-pub(crate) use cursor::Cursor;
+pub use cursor::Cursor;
 pub use cursor::{each_record, Seen};
 pub use unite::{newer, unite};
 
@@ -65,7 +65,7 @@ pub struct Stream {
 
 impl Stream {
     /// A ring of one file, in which what is older than `cleared` has been cleared.
-    pub(crate) fn new(component: Arc<str>, file: usize, of: Arc<RingPages>, cleared: u64) -> Self {
+    pub fn new(component: Arc<str>, file: usize, of: Arc<RingPages>, cleared: u64) -> Self {
         let of_before = of.before;
         Self {
             component,
@@ -102,7 +102,7 @@ impl Stream {
     }
 
     /// The clock of the last clear before any of its files was made.
-    pub(crate) fn cleared(&self) -> Option<u64> {
+    pub fn cleared(&self) -> Option<u64> {
         (self.cleared != 0).then_some(self.cleared)
     }
 
@@ -120,7 +120,7 @@ impl Stream {
     }
 
     /// To change them.
-    pub(crate) fn runs_mut(&mut self) -> &mut Vec<(usize, Run)> {
+    pub fn runs_mut(&mut self) -> &mut Vec<(usize, Run)> {
         let (of, file) = (&self.of, self.file);
         self.united.get_or_insert_with(|| of.runs.iter().map(|run| (file, *run)).collect())
     }
@@ -143,7 +143,7 @@ impl Stream {
     }
 
     /// When its task ended, if it has.
-    pub(crate) fn exit(&self) -> Option<u64> {
+    pub fn exit(&self) -> Option<u64> {
         let ring = self.ring()?;
         (ring.retired != 0 && ring.exit_clock != 0).then_some(ring.exit_clock)
     }

@@ -11,15 +11,17 @@
 //! `"component"` has `host`, `boot_id`, `component`, `gone` (records of rings that were given to other tasks) and
 //! `lost`. An object of `type` `"summary"` has the sums, `shown`, `undecoded` and `damage`.
 
-use crate::{
+use blog_decode_core::{
     boot::{self, Boot},
     decode::Undecoded,
     merge::{Counts, Stream},
     output::json::{boot as boot_json, ring, Object},
+};
+use blog_file::{
     record::cause_name,
     snapshot::{text, Damage, Snapshot},
-    wire::record::LOST_CAUSES,
 };
+use blog_wire::record::LOST_CAUSES;
 
 /// What a run has seen.
 pub struct Accounts<'a> {

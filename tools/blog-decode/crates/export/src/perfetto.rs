@@ -27,22 +27,19 @@ use std::{
 
 use flate2::{write::ZlibEncoder, Compression};
 
-use super::{
-    level_name,
-    proto::{fixed, int, message, string, uint},
-    text::loss,
-    Names,
-};
-use crate::{
-    blogfmt::bytes::until_nul,
+use blog_decode_core::{
     decode::{Content, Entry, Record},
     format::{
         print::{Printer, Spec},
         value::View,
     },
-    record::Task,
+    output::{context, level_name, text::loss, Names},
     spans::{lanes, Found, Pair, Spans},
 };
+use blog_file::record::Task;
+use blog_table::bytes::until_nul;
+
+use crate::proto::{fixed, int, message, string, uint};
 
 /// `Trace.packet`.
 const TRACE_PACKET: u32 = 1;
@@ -545,7 +542,7 @@ impl Perfetto {
                 self.text.clear();
                 self.text.extend_from_slice(host_prefix(entry).as_bytes());
                 let start = self.text.len();
-                super::context(entry, &mut self.text);
+                context(entry, &mut self.text);
                 if self.text.len() == start {
                     self.text.extend_from_slice(b"kernel");
                 }

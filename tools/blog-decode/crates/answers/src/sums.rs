@@ -3,16 +3,16 @@
 //! The counts of the command `stats`: records, bytes and time by ring, component and call site.
 //!
 //! It goes through one ring after the other and prints no message, so it is several times as fast
-//! as [`decode`](crate::decode).
+//! as [`decode`](blog_decode_core::decode).
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{
+use blog_decode_core::{
     boot::Boot,
     merge::{each_record, Counts, Seen, Stream},
-    snapshot::Snapshot,
-    wire::record::HEADER_SIZE,
 };
+use blog_file::snapshot::Snapshot;
+use blog_wire::record::HEADER_SIZE;
 
 /// It reports how far it is after so many records of a ring.
 const TICK: u64 = 4096;

@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use crate::{
+use blog_decode_core::{
     decode::Entry,
     field::{Selector, Val},
     key,

@@ -12,16 +12,17 @@ use std::{
     sync::Arc,
 };
 
-use crate::{
-    accounts::{damage_text, ring_name},
-    merge::{unite, Cause, Counts, Cursor, Stream, What},
+use blog_decode_core::merge::{unite, Cause, Counts, Cursor, Stream, What};
+use blog_file::{
     record::{cause_name, Version},
     snapshot::{
         run::{end_of, seq, Run},
         Losses, RingPages, Snapshot,
     },
-    wire::record::LOST_CAUSES,
 };
+use blog_wire::record::LOST_CAUSES;
+
+use crate::accounts::{damage_text, ring_name};
 
 /// A way in which a file contradicts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

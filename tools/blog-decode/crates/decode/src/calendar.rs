@@ -2,19 +2,19 @@
 
 //! Dates: of days and ns since 1970, as text in ISO 8601, and in the user's time zone.
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "local-time")]
 use std::cell::Cell;
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "local-time")]
 use jiff::{tz::TimeZone, Timestamp};
 
 use crate::digits;
 
 /// Appends the date and time of ns since 1970 in the user's time zone.
 pub fn push_local(out: &mut Vec<u8>, ns: i128, with_ns: bool) {
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "local-time")]
     let offset = local_offset(whole_seconds(ns));
-    #[cfg(not(feature = "cli"))]
+    #[cfg(not(feature = "local-time"))]
     let offset = 0;
     push_iso8601(out, ns, offset, with_ns);
 }
@@ -82,7 +82,7 @@ pub fn days(year: i64, month: i64, day: i64) -> i64 {
 }
 
 /// How many seconds the local time is ahead of UTC, at a time in seconds since 1970.
-#[cfg(feature = "cli")]
+#[cfg(feature = "local-time")]
 fn local_offset(at: i64) -> i32 {
     // It changes at quarters of an hour.
     const QUARTER: i64 = 900;

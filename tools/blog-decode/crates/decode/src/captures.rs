@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The directories in which files are: there, side tables may be beside them.
-pub(crate) fn beside<'a>(files: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
+pub fn beside<'a>(files: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
     let dirs = files.filter(|path| path.is_file()).filter_map(Path::parent);
     let mut all: Vec<PathBuf> = dirs
         .map(|dir| match dir.as_os_str().is_empty() {
@@ -117,7 +117,7 @@ impl Captures {
 
     /// The call sites that are known, each once for all files that have its image; and whether they
     /// are all.
-    pub(crate) fn known_sites(&self) -> (Vec<&Site>, bool) {
+    pub fn known_sites(&self) -> (Vec<&Site>, bool) {
         let (mut seen, mut all, mut are_all) = (HashSet::new(), Vec::new(), true);
         for image in self.maps.iter().flat_map(|map| &map.images) {
             match &image.sites {

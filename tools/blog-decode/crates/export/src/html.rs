@@ -33,12 +33,13 @@ use base64::{
 };
 use flate2::{write::GzEncoder, Compression};
 
-use super::{
-    json::Object,
-    text::{escape_lines, escape_name, loss},
-};
-use crate::{
+use blog_decode_core::{
     decode::{Content, Entry, Record},
+    output::{
+        context,
+        json::Object,
+        text::{escape_lines, escape_name, loss},
+    },
     spans::{lanes, Found, Pair, Spans},
 };
 
@@ -362,7 +363,7 @@ impl<W: Write> Html<W> {
 
     fn lane(&mut self, entry: &Entry<'_>) -> u32 {
         self.context.clear();
-        super::context(entry, &mut self.context);
+        context(entry, &mut self.context);
         escape_name(&mut self.context, 0);
         let component = &entry.stream.component;
         let key = (entry.boot.index, component.clone(), self.context.clone());

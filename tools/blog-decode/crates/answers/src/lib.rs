@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+
+//! Questions to files of BLog, the binary kernel logger.
+//!
+//! ```text
+//! sums.rs      records, bytes and time by component, ring and site
+//! counts.rs    how many records have the same fields
+//! quantile.rs  how values are distributed
+//! accounts.rs  accounts for every record of each ring, for --stats
+//! check.rs     whether a file adds up
+//! tasks.rs     what each task did last, the likely culprit first
+//! ```
+//!
+//! An internal part of the program `blog-decode`: it changes with that.
+
+#![forbid(unsafe_code)]
+
+pub mod accounts;
+pub mod check;
+pub mod counts;
+pub mod quantile;
+pub mod sums;
+pub mod tasks;

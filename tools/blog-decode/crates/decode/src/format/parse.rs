@@ -1,0 +1,1 @@
+../../../../../../rust/macros/blog/format.rs

@@ -1,1 +1,0 @@
-../../../../rust/macros/blog/format.rs
