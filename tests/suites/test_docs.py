@@ -247,6 +247,21 @@ def test_the_memory_of_the_page_for_deciding_is_what_the_suite_memory_finds() ->
 DECODER = ("tools/blog-decode/src/**/*.rs", "tools/blog-decode/crates/*/src/**/*.rs")
 
 
+def test_the_library_of_the_decoder_has_few_names() -> None:
+    """Its types and their methods; all else is in crates that are internal, as their pages say."""
+    lib = (TOP / "tools/blog-decode/src/lib.rs").read_text()
+    types = re.findall(r"\b[A-Z]\w+", " ".join(re.findall(r"^pub use ([^;]*);", lib, re.M)))
+    pages = sorted(TOP.glob("tools/blog-decode/crates/*/src/lib.rs"))
+    source = "".join(
+        path.read_text() for page in pages for path in sorted(page.parent.glob("**/*.rs")))  # fmt: skip
+    bodies = rf"^impl(?:<[^>]*>)? (?:{'|'.join(types)})(?:<[^>]*>)? \{{\n.*?^\}}"
+    methods = [fn for body in re.findall(bodies, source, re.M | re.S)
+               for fn in re.findall(r"^    pub (?:const )?fn (\w+)", body, re.M)]  # fmt: skip
+    assert len(types) >= 10 and "for_each" in methods
+    assert len(types + methods) <= 60
+    assert not [page for page in pages if "internal part of the" not in page.read_text()]
+
+
 def flat(*paths: str) -> str:
     """Sources of the decoder without line breaks, also those within texts."""
     text = "".join(path.read_text() for name in paths for path in sorted(TOP.glob(name)))
