@@ -35,7 +35,7 @@ def logs(kernel: vm.Kernel, here: Path) -> None:
     files = kernel.files() | {"torture/lib.sh": TORTURE / "lib.sh", "torture/params": params}
     result = vm.run(here, kernel, TORTURE / "run.sh", files=files, seconds=300)
     assert not result.problem, result.told()
-    command = [built("blog-torture-verify"), "--sidetable", kernel.modules / "blog",
+    command: list[str | Path] = [built("blog-torture-verify"), "--sidetable", kernel.modules / "blog",
                "--kinds", KINDS.replace(" ", ","), result.out]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stdout + done.stderr
@@ -54,7 +54,8 @@ def test_a_part_alone(part: str, work: Path, sh: Run, monkeypatch: pytest.Monkey
     monkeypatch.setattr(vm, "asked", {"uml-part": ""})
     ran = kunit_run.run(work / f"{part}-kunit", "uml-part", glob=f"blog_{part}.*")
     cases = [case for case in kunit_run.cases() if case.startswith(f"blog_{part}.")]
-    assert not (wrong := [wrong for case in cases if (wrong := ran.case(case))]), "\n".join(wrong)
+    wrong = [problem for case in cases if (problem := ran.case(case))]
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.kernels("uml-core")
@@ -69,13 +70,26 @@ def test_the_core_compiles_without_the_folder_of_parts(work: Path, sh: Run) -> N
     sh(TOP / "scripts/core-asm", "--core", "yes", "--out", work / "asm")
 
 
-def test_no_part_is_needed_without_being_noticed(work: Path, sh: Run) -> None:
-    """The core's check finds a use of a part."""
-    here = work / "spoilt"
+# What stands in a copy of the core, and what the check says of it
+FAULTS = {
+    "a path": ("use crate::parts::hits::PART as _;", "parts::hits"),
+    "a function in C": (
+        '#[no_mangle]\nextern "C" fn blog_fault() {\n'
+        '    unsafe extern "C" {\n        safe fn blog_words_start();\n    }\n'
+        "    blog_words_start()\n}",
+        "what only parts have:\nblog_words_start",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_use_of_a_part_is_found(fault: str, work: Path, sh: Run) -> None:
+    text, said = FAULTS[fault]
+    here = work / fault.replace(" ", "-")
     here.mkdir()
     sh("cp", "-r", *(TOP / folder for folder in ("blog", "packaging", "rust", "scripts")), here)
-    life = here / "blog/life.rs"
-    life.write_text(life.read_text() + "\nuse crate::parts::hits::PART as _;\n")
-    command = [here / "scripts/core-asm", "--core", "yes", "--out", work / "spoilt-asm"]
+    with (here / "blog/life.rs").open("a") as life:
+        life.write(f"\n{text}\n")
+    command: list[str | Path] = [here / "scripts/core-asm", "--core", "yes", "--out", here / "asm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode and "hits" in done.stderr, done.stderr
+    assert done.returncode and said in done.stderr, done.stderr
