@@ -39,14 +39,10 @@ use kernel::{
 mod hang;
 mod parse;
 
-/// KUnit can only be called from here if it is built in, or this is a module, too. The cases log by
-/// markers.
-#[cfg(all(
-    CONFIG_BLOG_MARKER,
-    any(
-        CONFIG_BLOG_KUNIT_TEST = "y",
-        all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
-    )
+/// KUnit can only be called from here if it is built in, or this is a module, too.
+#[cfg(any(
+    CONFIG_BLOG_KUNIT_TEST = "y",
+    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
 ))]
 mod tests;
 
