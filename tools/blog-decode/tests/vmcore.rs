@@ -52,7 +52,7 @@ fn counts_of_sites_are_in_the_snapshot() {
         capacity: 3,
         per_chunk: 4,
         stride: 8,
-        reserved: 0,
+        doubling: 0,
     };
     let got = run(&kernel.finish(), ROOT).unwrap();
     assert_eq!(texts(&got), [""; 0]);
