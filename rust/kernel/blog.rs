@@ -86,10 +86,13 @@ pub mod wire;
 
 #[doc(hidden)]
 pub use self::abi::ABI;
-#[doc(hidden)]
-pub use self::call::capture;
 #[cfg(CONFIG_BLOG_HOOKS)]
 use self::call::context;
+#[doc(hidden)]
+pub use self::call::{
+    capture,
+    declare, //
+};
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 pub use self::call::{

@@ -17,6 +17,8 @@ pub mod capture;
 pub mod component;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub(super) mod context;
+#[doc(hidden)]
+pub mod declare;
 pub mod fmt;
 pub(super) mod instance;
 mod load;
