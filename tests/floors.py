@@ -262,6 +262,7 @@ def rust_class(text: str, known: dict[str, str]) -> str:
     text = " ".join(text.split())
     if re.match(POINTER, text):
         return "pointer"
+    text = re.sub(r"^Option<(.*)>$", r"\1", re.sub(r"<'\w+>", "", text))
     return RUST_TYPES.get(text) or known.get(text) or ("" if text in ("", "()") else "struct")
 
 
@@ -276,12 +277,17 @@ def rust_known(sources: Iterable[Source]) -> dict[str, str]:
             r"#\[repr\(u32\)\]\s*(?:pub(?:\([^)]*\))? )?enum (\w+)", source.bare
         ):
             known[name] = "32"
+        for name in re.findall(
+            r"#\[repr\(transparent\)\]\s*(?:pub(?:\([^)]*\))? )?struct (\w+)<'\w+> \{\s*\w+: &",
+            source.bare,
+        ):
+            known[name] = "pointer"
     return known
 
 
 FN = re.compile(
     r"((?:#\[[^\]]*\]\s*)*)(?:pub(?:\([^)]*\))?\s+)?(?:(?:un)?safe\s+)?(?:extern\s+\"C\"\s+)?"
-    r"(fn|static(?:\s+mut)?)\s+(\$?\w+)"
+    r"(fn|static(?:\s+mut)?)\s+(\$?\w+)(?:<'\w+>)?"
 )
 
 
