@@ -3,7 +3,7 @@
  * Everything that printk() can print, twice: as a record with its arguments,
  * and, in the record after it, as the text that snprintf() makes of them.
  * On the host, tests/suites/test_printf.py of BLog's repository decodes and compares both.
- * A CASE has its text here, too: tools/blog-decode/tests/cformat.rs there reads them,
+ * A CASE has its text here, too: tools/blog-decode/tests/it/cformat.rs there reads them,
  * and packs and decodes them without a kernel.
  */
 

@@ -30,7 +30,7 @@ def impossible() -> set[str]:
         for end in pty.openpty():
             os.close(end)
     except OSError:
-        return written("tools/blog-decode/tests/progress.rs")
+        return written("tools/blog-decode/tests/it/progress.rs")
     return set()
 
 
@@ -75,6 +75,6 @@ def test_a_full_disk(sh: Run) -> None:
             break
     else:
         pytest.skip("needs CAP_SYS_ADMIN or user namespaces: docker run --cap-add SYS_ADMIN")
-    said = sh("cargo", "test", "--locked", "--offline", "--workspace", "--test", "record",
+    said = sh("cargo", "test", "--locked", "--offline", "--workspace", "--test", "it",
               "--", "--ignored", cwd=TOP, env=os.environ | {"BLOG_UNSHARE": options})  # fmt: skip
     assert "a_full_disk_costs_the_oldest_files_first ... ok" in said

@@ -3,7 +3,7 @@
 #
 # Makes the snapshot of Documentation/blog/first-five-minutes.rst again, with the kernel
 # x86 that scripts/build-kernel has built: needed if the format of snapshots changes.
-# The page's numbers are then those of the new one, by hand; tests/newcomer.rs of
+# The page's numbers are then those of the new one, by hand; tests/it/newcomer.rs of
 # tools/blog-decode says which.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -2,11 +2,7 @@
 
 //! `check`: files that add up, and files that are broken on purpose, in each way that it knows.
 
-#![allow(missing_docs)]
-
-mod common;
-
-use common::{
+use crate::common::{
     rig::{Rig, Said},
     snapshot::{Builder, Page, Ring, BOOT_ID},
     stream::as_stream,

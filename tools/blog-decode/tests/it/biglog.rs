@@ -2,8 +2,9 @@
 
 //! A log of many records, which any number of threads decode to the same.
 
-#[path = "../examples/biglog.rs"]
-mod biglog;
+#[allow(clippy::duplicate_mod, dead_code, missing_docs, unreachable_pub)] // The example has its own.
+#[path = "../../examples/biglog.rs"]
+mod example;
 
 use std::{
     fs,
@@ -94,7 +95,7 @@ fn a_big_log_is_decoded() {
     let temporary = tempfile::tempdir().unwrap();
     // Batches of other threads begin in the middle of a microsecond.
     let records = 20_003;
-    biglog::make(records, 3, temporary.path());
+    example::make(records, 3, temporary.path());
     let run = |args: &[&str]| {
         let mut program = Command::new(env!("CARGO_BIN_EXE_blog-decode"));
         let program = program.args(args).current_dir(temporary.path());

@@ -3,10 +3,6 @@
 //! Crash dumps: what the extractor makes of whole, cut and damaged memory, and the commands that
 //! begin with it.
 
-#![allow(missing_docs)]
-
-mod common;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -14,6 +10,15 @@ use std::{
     ops::Range,
 };
 
+use crate::common::{
+    extracted::{run, Got, Random},
+    rig::Rig,
+    snapshot::Page,
+    vmcore::{
+        elf, elf_with, flattened, sample, stock, Kernel, Ram, Ring, ANCHOR, CURRENT, LIST,
+        NOTIFIER, PAGE, PANIC_CPU, PER_CPU, PHYSICAL, RING, ROOT,
+    },
+};
 use blog_file::snapshot::Snapshot;
 use blog_table::source::Source;
 use blog_vmcore::{
@@ -26,15 +31,6 @@ use blog_vmcore::{
 use blog_wire::{
     dump::{Crash, Root, TableRoot, ANCHORED, NO_FIELD, RING_BUSY, STATE_OFF},
     file::{TASK_CRASHED, TASK_HOLDER, WAIT_GONE, WAIT_READERS},
-};
-use common::{
-    extracted::{run, Got, Random},
-    rig::Rig,
-    snapshot::Page,
-    vmcore::{
-        elf, elf_with, flattened, sample, stock, Kernel, Ram, Ring, ANCHOR, CURRENT, LIST,
-        NOTIFIER, PAGE, PANIC_CPU, PER_CPU, PHYSICAL, RING, ROOT,
-    },
 };
 
 fn texts(got: &Got) -> Vec<String> {

@@ -7,17 +7,8 @@
 //! its `snprintf()`. Here are those that a kernel wouldn't print so, or would die of. Integers are
 //! also held against the C library, where it prints as the kernel does.
 
-mod common;
-
-extern crate self as kernel;
-
-/// The kernel's crate, as far as its writer of C calls wants it.
-pub mod blog {
-    pub use crate::common::kernel::{unaligned, wire};
-}
-
 #[allow(dead_code)] // A probe's loads are the kernel's.
-#[path = "../../../blog/parts/ccall/pack.rs"]
+#[path = "../../../../blog/parts/ccall/pack.rs"]
 #[allow(clippy::all)]
 mod pack;
 
@@ -27,13 +18,13 @@ use std::{
     ptr,
 };
 
-use blog_decode_core::format::{template::Template, types::Types};
-use blog_file::record::Version;
-use blog_table::printf;
-use common::kernel::wire::{
+use crate::common::kernel::wire::{
     pack::{Codes, CALL_ARGS, SYMBOL},
     types::{Privacy, TypeCode, MAX_PAYLOAD, RESULT},
 };
+use blog_decode_core::format::{template::Template, types::Types};
+use blog_file::record::Version;
+use blog_table::printf;
 use pack::SLACK;
 use proptest::prelude::*;
 
@@ -284,7 +275,7 @@ fn argument(space: &mut Space, source: &str) -> u64 {
 
 #[test]
 fn cases() {
-    let source = include_str!("../../../tests/kunit/c_printf.c");
+    let source = include_str!("../../../../tests/kunit/c_printf.c");
     let cases = source.split("\n\tCASE(").skip(1).map(arguments);
     for case in cases.clone() {
         let mut space = Space::default();

@@ -2,17 +2,12 @@
 
 //! `sites` and `diff` on crash dumps: as on the snapshots that `extract` makes of them.
 
-#![cfg(feature = "vmcore")]
-#![allow(missing_docs)]
-
-mod common;
-
-use blog_vmcore::extract;
-use common::{
+use crate::common::{
     rig::{Rig, Said},
     snapshot::Page,
     vmcore::{elf, flattened, kdump, sample, Ring, ROOT},
 };
+use blog_vmcore::extract;
 
 /// `snap` and `old` are the same; `new` is a dump of later.
 fn rig() -> Rig {

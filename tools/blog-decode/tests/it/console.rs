@@ -2,18 +2,16 @@
 
 //! Last words in texts: whatever is around their lines, and whatever is lost of them.
 
-mod common;
-
 use std::io::Write;
 
-use blog_decode_core::words::Scan;
-use blog_wire::words::{self, Head, Why, LINE_MAX};
-use common::{
+use crate::common::{
     rig::{Rig, Said, CLOCK},
     snapshot::{Builder, Page, Ring},
     stream::as_stream,
     transports::{Logged, BREAKS, TRANSPORTS},
 };
+use blog_decode_core::words::Scan;
+use blog_wire::words::{self, Head, Why, LINE_MAX};
 use flate2::{write::DeflateEncoder, Compression};
 use proptest::prelude::*;
 

@@ -2,9 +2,7 @@
 
 //! `spans` of threads whose ids were used again. What else they answer is in `commands`.
 
-mod common;
-
-use common::{
+use crate::common::{
     rig::Rig,
     snapshot::{Page, Ring},
 };

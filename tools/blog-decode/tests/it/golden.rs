@@ -2,16 +2,12 @@
 
 //! What each output looks like, to the byte: the files in `golden/expected` are what the program
 //! makes of two small snapshots there, and of two of each later version of the file in a folder of
-//! its own. `BLOG_BLESS=1 cargo test --test golden` makes all of them
-//! anew; look at the difference before you commit it.
+//! its own. `BLOG_BLESS=1 cargo test -p blog-decode golden` makes all of them anew; look at the
+//! difference before you commit it.
 //!
 //! That the traces are right for those who read them is tested elsewhere (`tests/suites/test_convert.py`).
 
-#[path = "../common/mod.rs"]
-mod common;
 mod log;
-#[path = "../common/proto.rs"]
-mod proto;
 
 use std::{
     env,
@@ -22,6 +18,7 @@ use std::{
     process::{Command, Output},
 };
 
+use crate::{common::image, proto::unpacked};
 use base64::{engine::general_purpose::STANDARD, Engine as _};
 use blog_decode_core::sidetable::read_table;
 use flate2::read::GzDecoder;
@@ -29,7 +26,6 @@ use parquet::{
     file::reader::{FileReader, SerializedFileReader},
     schema::printer::print_schema,
 };
-use proto::unpacked;
 
 const OLD: &str = "old.snap";
 const NEW: &str = "new.snap";
@@ -57,7 +53,7 @@ fn make() {
         if bless() && !table.exists() {
             fs::create_dir_all(&dir).unwrap();
             let temporary = tempfile::tempdir().unwrap();
-            let ko = common::image::module_of(temporary.path(), "golden-mod.ko", "one", log::CALLS);
+            let ko = image::module_of(temporary.path(), "golden-mod.ko", "one", log::CALLS);
             let made = read_table(&ko, |_| true).unwrap().unwrap();
             fs::write(&table, made.encode().unwrap()).unwrap();
         }
@@ -92,7 +88,7 @@ fn check_bytes(name: &str, got: &[u8]) {
         let line = 1 + want[..at].iter().filter(|b| **b == b'\n').count();
         panic!(
             "{name} is not as it was, from byte {at} (line {line}) on: compare {} and {}. If it is \
-             better now: BLOG_BLESS=1 cargo test --test golden",
+             better now: BLOG_BLESS=1 cargo test -p blog-decode golden",
             path.display(),
             seen.display()
         );

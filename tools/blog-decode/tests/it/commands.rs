@@ -2,17 +2,15 @@
 
 //! The texts in `commands` have commands, and below each what it prints, and its status.
 
-mod common;
-
 use std::fs;
 
-use blog_decode_core::sidetable::read_table;
-use common::{
+use crate::common::{
     commands, image,
     rig::{snapshot, Rig, CLOCK},
     snapshot::{Builder, Page, Ring, BOOT_ID},
     stream::as_stream,
 };
+use blog_decode_core::sidetable::read_table;
 
 const COMMANDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands");
 const MS: u64 = 1_000_000;

@@ -4,10 +4,6 @@
 //! elfutils (Debian's packages debuginfod and elfutils, which scripts/setup installs) there is nothing
 //! to test, and the tests say so.
 
-#![allow(missing_docs)]
-
-mod common;
-
 use std::{
     fs,
     io::{Read, Write},
@@ -22,13 +18,13 @@ use std::{
     time::Duration,
 };
 
-use blog_decode_core::sidetable::read_table;
-use blog_table::bytes::hex;
-use common::{
+use crate::common::{
     image,
     rig::{Rig, Said},
     snapshot::{Builder, Page, Ring, BOOT_ID},
 };
+use blog_decode_core::sidetable::read_table;
+use blog_table::bytes::hex;
 
 struct Server {
     child: Child,

@@ -3,14 +3,12 @@
 //! Pages that are only known by the first and the last of their kind: they are found again, united
 //! over files, and missed when the file isn't what it was.
 
-mod common;
-
 use std::fs::{self, OpenOptions};
 
+use crate::common::snapshot::{Builder, Page, Ring, BOOT_ID};
 use blog_decode_core::merge::{self, each_record, Seen, Stream};
 use blog_file::snapshot::Snapshot;
 use blog_table::source::Source;
-use common::snapshot::{Builder, Page, Ring, BOOT_ID};
 use proptest::prelude::*;
 
 /// Page `n` of a ring, of 3 records.

@@ -2,19 +2,17 @@
 
 //! The program as a user runs it. What a command and its output show is in `commands`.
 
-mod common;
-
 use std::{
     fs,
     io::Write,
     process::{Command, Output, Stdio},
 };
 
-use blog_decode_core::sidetable::read_table;
-use common::{
+use crate::common::{
     rig::{snapshot, Rig, Said, CLOCK},
     snapshot::{Builder, Page, Ring, BOOT_ID},
 };
+use blog_decode_core::sidetable::read_table;
 use ruzstd::encoding::CompressionLevel;
 use serde_json::Value;
 

@@ -3,8 +3,6 @@
 //! What Documentation/blog/first-five-minutes.rst tells a newcomer to type gives what it says there,
 //! over the snapshot that it was written with.
 
-#![allow(missing_docs)]
-
 use std::{
     fs,
     os::unix::fs::PermissionsExt,

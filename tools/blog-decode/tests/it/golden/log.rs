@@ -5,7 +5,7 @@
 
 use blog_table::{descriptor::Site, format::Table};
 
-use super::common::{
+use crate::common::{
     image::{Call, STATE},
     snapshot::{padded, Builder, Page, Ring, BOOT_ID},
 };

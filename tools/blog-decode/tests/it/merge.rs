@@ -2,19 +2,17 @@
 
 //! Snapshots of several machines, and lines of other logs between the records.
 
-mod common;
-#[path = "common/proto.rs"]
-mod proto;
-
 use std::{fs, process::Command};
 
-use common::{
-    rig::{Rig, Said, CLOCK},
-    snapshot::{Builder, Page, Ring},
-    stream::SECOND,
-    transports::{Logged, TRANSPORTS},
+use crate::{
+    common::{
+        rig::{Rig, Said, CLOCK},
+        snapshot::{Builder, Page, Ring},
+        stream::SECOND,
+        transports::{Logged, TRANSPORTS},
+    },
+    proto::unpacked,
 };
-use proto::unpacked;
 use serde_json::Value;
 
 /// The start of 2024-10-04, in s since 1970.

@@ -2,11 +2,9 @@
 
 //! `show --newer-than`: what a snapshot has that an earlier one had not.
 
-mod common;
-
 use std::fs;
 
-use common::{
+use crate::common::{
     rig::Rig,
     snapshot::{Page, Ring},
     stream::{as_stream, begin, piece, SECOND},

@@ -2,8 +2,7 @@
 
 //! From a snapshot to lines: order, time, losses, damage.
 
-mod common;
-
+use crate::common::snapshot::{Builder, Page, Ring, BOOT_ID, SECTION_MAGIC};
 use blog_answers::accounts::Accounts;
 use blog_decode_core::{
     boot,
@@ -18,7 +17,6 @@ use blog_decode_core::{
 };
 use blog_file::snapshot::Snapshot;
 use blog_table::{descriptor::Site, format::Table, source::Source};
-use common::snapshot::{Builder, Page, Ring, BOOT_ID};
 
 const ID: &[u8] = b"build id of 20 bytes";
 
@@ -443,7 +441,7 @@ fn huge_lengths_ask_for_no_memory() {
         // Headers that each promise more than there is.
         let mut bytes = Builder::new().bytes;
         let mut header = Vec::new();
-        header.extend(common::snapshot::SECTION_MAGIC.to_le_bytes());
+        header.extend(SECTION_MAGIC.to_le_bytes());
         header.extend([6, 0, 0, 0]);
         header.extend(len.to_le_bytes());
         header.extend([0; 12]);

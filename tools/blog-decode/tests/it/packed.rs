@@ -2,17 +2,13 @@
 
 //! Files that are packed: cut off, damaged, of several members, and larger than they look.
 
-#![allow(missing_docs)]
-
-mod common;
-
 use std::{collections::HashSet, fs, io::Write};
 
-use blog_file::unpack;
-use common::{
+use crate::common::{
     rig::{Rig, Said},
     snapshot::{Builder, Page, Ring, BOOT_ID},
 };
+use blog_file::unpack;
 use liblzma::stream::{Check, Stream};
 use ruzstd::encoding::{compress_to_vec, CompressionLevel};
 

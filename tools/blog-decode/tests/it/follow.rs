@@ -2,8 +2,6 @@
 
 //! Streams as they come: order, ends, losses, and the command `follow`.
 
-mod common;
-
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
@@ -12,12 +10,12 @@ use std::{
     time::Duration,
 };
 
-use blog_decode_core::{live::Live, merge::What, sidetable::read_table};
-use common::{
+use crate::common::{
     image,
     snapshot::{Builder, Page, Ring},
     stream::{as_stream, begin, clock, piece, Rings, SECOND},
 };
+use blog_decode_core::{live::Live, merge::What, sidetable::read_table};
 use proptest::prelude::*;
 
 /// What a stream gives, fed in pieces of `chunk` bytes: (pid, ordinal, clock) of each record.

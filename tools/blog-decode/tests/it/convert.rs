@@ -3,10 +3,6 @@
 //! Traces for other programs, field by field. That babeltrace2, Perfetto's definitions and a browser
 //! take them is tested in `tests/suites/test_convert.py`.
 
-mod common;
-#[path = "common/proto.rs"]
-mod proto;
-
 use std::{
     collections::HashMap,
     fs,
@@ -15,14 +11,16 @@ use std::{
     process::{Command, Stdio},
 };
 
+use crate::{
+    common::{
+        image,
+        rig::{Rig, Said},
+        snapshot::{Builder, Page, Ring, BOOT_ID},
+    },
+    proto::{fields, messages, texts, unpacked, Proto},
+};
 use base64::{engine::general_purpose::STANDARD, Engine as _};
 use blog_decode_core::sidetable::read_table;
-use common::{
-    image,
-    rig::{Rig, Said},
-    snapshot::{Builder, Page, Ring, BOOT_ID},
-};
-use proto::{fields, messages, texts, unpacked, Proto};
 use rustix::process::{kill_process, Pid, Signal};
 
 const SECOND: u64 = 1_000_000_000;

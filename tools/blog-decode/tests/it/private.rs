@@ -3,9 +3,7 @@
 //! Private arguments. Hashes are unmistakable in all outputs, what was kept is what it is, and so is
 //! what was left out.
 
-mod common;
-
-use common::{
+use crate::common::{
     image,
     rig::Rig,
     snapshot::{Builder, Page, Ring, BOOT_ID},

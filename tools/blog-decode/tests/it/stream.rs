@@ -2,16 +2,14 @@
 
 //! Captures of streams: they may stop anywhere, their sections come again, and their rings change hands.
 
-mod common;
-
 use std::process::Command;
 
-use blog_file::snapshot::{Damage, Snapshot};
-use blog_table::source::Source;
-use common::{
+use crate::common::{
     snapshot::{Builder, Page, Ring, BOOT_ID},
     stream::as_stream,
 };
+use blog_file::snapshot::{Damage, Snapshot};
+use blog_table::source::Source;
 
 fn read(bytes: &[u8]) -> Result<Snapshot, String> {
     Ok(Snapshot::read("test".into(), Source::Memory(bytes.to_vec()))?)

@@ -3,8 +3,6 @@
 //! `record`, and the directories that it writes. Rotation of a real stream is tried in a guest, by
 //! the suite `live`.
 
-mod common;
-
 use std::{
     env, fs,
     io::Write,
@@ -13,13 +11,13 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use blog_decode_core::sidetable::read_table;
-use blog_table::{descriptor::Site, format::Table};
-use common::{
+use crate::common::{
     rig::{Rig, Said},
     snapshot::{Builder, Page, Ring, BOOT_ID},
     stream::{as_stream, begin, clock, piece, SECOND},
 };
+use blog_decode_core::sidetable::read_table;
+use blog_table::{descriptor::Site, format::Table};
 use rustix::fs::{flock, FlockOperation};
 
 fn rig() -> Rig {

@@ -2,18 +2,13 @@
 
 //! Decoded text equals what `format!` prints, for values stored by the kernel's own code.
 
-mod common;
-
 use std::{
     ffi::{CStr, CString},
     fmt,
     net::{Ipv4Addr, Ipv6Addr},
 };
 
-use blog_decode_core::format::{template::Template, types::Types};
-use blog_file::record::Version;
-use blog_table::descriptor::{Field, Shape, Type, TypeKind, Variant};
-use common::kernel::{
+use crate::common::kernel::{
     call::{
         arg::{BlogArg, Errno},
         args::BlogArgs,
@@ -21,6 +16,9 @@ use common::kernel::{
     },
     wire::types::TypeCode,
 };
+use blog_decode_core::format::{template::Template, types::Types};
+use blog_file::record::Version;
+use blog_table::descriptor::{Field, Shape, Type, TypeKind, Variant};
 use proptest::prelude::*;
 
 /// Stores `args` as a driver would, and decodes them.

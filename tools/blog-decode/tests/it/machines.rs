@@ -3,13 +3,9 @@
 //! Files that have a boot id in common: of one machine or of several, before and after it was
 //! cleared, made again or renamed.
 
-#![allow(missing_docs)]
-
-mod common;
-
 use std::ops::Range;
 
-use common::{
+use crate::common::{
     rig::Rig,
     snapshot::{Builder, Page, Ring, BOOT_ID},
     stream::{as_stream, SECOND},

@@ -4,8 +4,6 @@
 //!
 //! What it reads comes through a pipe, and goes on until the bar has been seen, or should have been.
 
-mod common;
-
 use std::{
     fs::{self, File, OpenOptions},
     io::{Read, Write},
@@ -17,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::snapshot::{Builder, Page, Ring, BOOT_ID};
+use crate::common::snapshot::{Builder, Page, Ring, BOOT_ID};
 use rustix::{
     pty::{grantpt, openpt, ptsname, unlockpt, OpenptFlags},
     termios::{tcsetwinsize, Winsize},

@@ -5,16 +5,20 @@
 //!
 //! Counts what is allocated, so the figures are the same on every machine.
 
-mod common;
-#[path = "common/heap.rs"]
-mod heap;
-
 use std::{
-    fs,
+    env, fs,
     ops::Range,
     path::{Path, PathBuf},
+    process::Command,
 };
 
+use crate::{
+    common::{
+        snapshot::{Builder, Page, Ring, BOOT_ID},
+        stream::as_stream,
+    },
+    heap,
+};
 use blog_answers::sums::Sums;
 use blog_decode_core::{
     boot,
@@ -26,10 +30,6 @@ use blog_decode_core::{
 };
 use blog_file::snapshot::Snapshot;
 use blog_table::source::Source;
-use common::{
-    snapshot::{Builder, Page, Ring, BOOT_ID},
-    stream::as_stream,
-};
 
 const RECORDS: u64 = 3;
 
@@ -240,9 +240,20 @@ fn is_linear(what: &str, files: impl Fn(u32) -> Vec<Snapshot>, boots: impl Fn(us
     }
 }
 
-/// One test, as allocations of others would count.
+/// In a process of its own, as allocations of other tests would count.
 #[test]
 fn memory_is_that_of_the_rings_and_not_of_their_length() {
+    const NAME: &str = "memory::memory_is_that_of_the_rings_and_not_of_their_length";
+    const ALONE: &str = "BLOG_TEST_ALONE";
+    if env::var_os(ALONE).is_none() {
+        let mut alone = Command::new(env::current_exe().unwrap());
+        let output = alone.args(["--exact", NAME, "--nocapture"]).env(ALONE, "1").output();
+        let output = output.unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        println!("{said}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success() && said.contains("1 passed"));
+        return;
+    }
     let each = |make: fn(u64) -> Snapshot| {
         move |count: u32| (0..count).map(|n| make(n.into())).collect::<Vec<_>>()
     };

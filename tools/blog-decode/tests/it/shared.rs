@@ -2,8 +2,7 @@
 
 //! Rings that many write to, rings of chunks, and pages that came in pieces.
 
-mod common;
-
+use crate::common::snapshot::{Builder, Page, Ring, BOOT_ID};
 use blog_decode_core::{
     boot,
     decode::{Decoder, Filter},
@@ -16,7 +15,6 @@ use blog_decode_core::{
 };
 use blog_file::snapshot::Snapshot;
 use blog_table::source::Source;
-use common::snapshot::{Builder, Page, Ring, BOOT_ID};
 use serde_json::Value;
 
 const LAG: u8 = 4;

@@ -3,8 +3,6 @@
 //! Side tables: the program of the kernel build and the decoder agree, and neither falls for
 //! damaged input.
 
-mod common;
-
 use std::{
     fs,
     os::unix::fs::{symlink, FileTypeExt},
@@ -13,12 +11,12 @@ use std::{
     thread,
 };
 
-use blog_decode_core::sidetable::read_table;
-use blog_table::{format::Table, image as blog_image, printf::compile_with, source::Source};
-use common::{
+use crate::common::{
     blog_fmt_sidetable,
     image::{self, CCall, CALLS, C_FILE, FILE},
 };
+use blog_decode_core::sidetable::read_table;
+use blog_table::{format::Table, image as blog_image, printf::compile_with, source::Source};
 use object::{Object, ObjectSection};
 
 fn sidetable(args: &[&str], dir: &Path) -> Output {
