@@ -2,20 +2,82 @@
 
 //! Texts with commands, and below each what it prints, and its status.
 
-use std::{env, fs, os::unix::fs::symlink, path::Path, process::Command, thread};
+use std::{
+    collections::HashMap,
+    env, fs,
+    os::unix::fs::{symlink, PermissionsExt},
+    path::Path,
+    process::Command,
+    thread,
+};
 
 use blog_decode_core::sidetable::read_table;
 
-use super::rig::{Rig, PROGRAM};
+use super::{
+    fixture,
+    rig::{Rig, PROGRAM},
+};
+
+/// `orders OPTIONS FILES FILES...`: what the program says with files in one order, and whether it says
+/// the same with them in others, or with other files.
+const ORDERS: &str = r#"#!/bin/sh
+options=$1; shift; first=
+for files; do
+    eval "blog-decode $options $files" > .now 2>&1
+    if [ -z "$first" ]; then
+        cat .now; mv .now .first; first=1
+    elif cmp -s .now .first; then
+        echo "$files: the same"
+    else
+        echo "$files: other"; cat .now
+    fi
+done
+"#;
+
+/// `short`: of messages, each in a line, the numbers of sectors, in few lines.
+const SHORT: &str = "#!/bin/sh\nsed 's/read \\([0-9]*\\) sectors at 0x0$/\\1/' | fmt -w 100\n";
+
+/// Writes the files that a text has: `= NAME`, and indented lines as `fixture.rs` takes them; or
+/// `= NAME from OTHER: OLD -> NEW | ...`, with what is changed in the lines of another one, and more
+/// lines.
+fn write_files(rig: &Rig, text: &str) {
+    let mut bodies: HashMap<&str, String> = HashMap::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(head) = line.strip_prefix("= ") else {
+            continue;
+        };
+        let (head, changes) = head.split_once(": ").unwrap_or((head, ""));
+        let (name, base) = head.split_once(" from ").unwrap_or((head, ""));
+        let mut body = bodies.get(base).cloned().unwrap_or_default();
+        assert_eq!(base.is_empty(), body.is_empty(), "{line}");
+        for change in changes.split(" | ").filter(|change| !change.is_empty()) {
+            let (old, new) = change.split_once(" ->").expect(line);
+            assert_eq!(body.matches(old).count(), 1, "{change}: {body}");
+            body = body.replace(old, new.trim_start());
+        }
+        while let Some(line) = lines.next_if(|line| line.starts_with("  ")) {
+            body += line;
+            body.push('\n');
+        }
+        rig.write(name, fixture::compile(&body, &rig.build_id));
+        bodies.insert(name, body);
+    }
+}
 
 /// Runs the commands of a text in a shell, and puts below each what it says, and its status.
 fn answered(text: &str, files: fn(&Rig)) -> String {
     let rig = Rig::new();
     files(&rig);
+    write_files(&rig, text);
     let bin = rig.path("bin");
     fs::create_dir(&bin).unwrap();
     let program = Path::new(PROGRAM);
     symlink(program, bin.join(program.file_name().unwrap())).unwrap();
+    for (name, script) in [("orders", ORDERS), ("short", SHORT)] {
+        fs::write(bin.join(name), script).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
     let path = format!("{}:{}", bin.display(), env::var("PATH").unwrap());
     let other = rig.path("other/other.ko");
     let other = other.exists().then(|| read_table(&other, |_| true).unwrap().unwrap());

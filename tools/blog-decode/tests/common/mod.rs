@@ -6,6 +6,7 @@
 
 pub mod commands;
 pub mod extracted;
+pub mod fixture;
 pub mod image;
 pub mod kallsyms;
 pub mod kernel;

@@ -107,8 +107,12 @@ impl Page {
 
     /// Its bytes, with all records published.
     pub fn finished(&self) -> Vec<u8> {
+        self.counting(self.records)
+    }
+
+    fn counting(&self, records: u32) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
-        let commit = bytes.len() as u64 | u64::from(self.records) << 32;
+        let commit = bytes.len() as u64 | u64::from(records) << 32;
         bytes[40..48].copy_from_slice(&commit.to_le_bytes());
         bytes
     }
@@ -129,7 +133,7 @@ pub struct Ring {
     pub context: u8,
     pub cpu: u32,
     pub pid: i32,
-    pub comm: &'static [u8],
+    pub comm: Vec<u8>,
     pub exit_clock: u64,
     pub records: u64,
     pub lost: [u64; 8],
@@ -139,14 +143,14 @@ pub struct Ring {
 }
 
 impl Ring {
-    pub fn task(component: u32, ring: u32, pid: i32, comm: &'static str) -> Self {
+    pub fn task(component: u32, ring: u32, pid: i32, comm: &str) -> Self {
         Self {
             component,
             ring,
             context: 0,
             cpu: u32::MAX,
             pid,
-            comm: comm.as_bytes(),
+            comm: comm.into(),
             exit_clock: 0,
             records: 0,
             lost: [0; 8],
@@ -156,7 +160,7 @@ impl Ring {
     }
 
     pub fn softirq(component: u32, ring: u32, cpu: u32) -> Self {
-        Self { context: 1, cpu, pid: -1, comm: b"", ..Self::task(component, ring, -1, "") }
+        Self { context: 1, cpu, ..Self::task(component, ring, -1, "") }
     }
 
     /// An overflow ring.
@@ -283,7 +287,7 @@ impl Builder {
         self.component_of(id, name, 0, [0; 8], cleared)
     }
 
-    fn component_of(
+    pub fn component_of(
         &mut self,
         id: u32,
         name: &str,
@@ -324,7 +328,7 @@ impl Builder {
             cpu: r.cpu,
             pid: r.pid,
             tgid: r.pid,
-            comm: padded(r.comm),
+            comm: padded(&r.comm),
             exit_clock: r.exit_clock,
             records: r.records,
             lost: r.lost,
@@ -337,8 +341,13 @@ impl Builder {
     }
 
     pub fn page(&mut self, r: &Ring, page: &Page) -> &mut Self {
+        self.page_counting(r, page, page.records)
+    }
+
+    /// One that says so of the number of its records.
+    pub fn page_counting(&mut self, r: &Ring, page: &Page, records: u32) -> &mut Self {
         let mut p = file::Page { component: r.component, ring: r.ring }.bytes().to_vec();
-        p.extend(page.finished());
+        p.extend(page.counting(records));
         self.pages += 1;
         self.section(6, &p)
     }

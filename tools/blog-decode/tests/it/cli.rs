@@ -132,7 +132,7 @@ fn nothing_in_a_log_acts_on_a_terminal_or_a_spreadsheet() {
         [b"=cmd()", b"a\nb\x1b[2J", "x\u{202e}y".as_bytes(), b"\x9b31m"];
     for (i, name) in (1u32..).zip(names) {
         let mut ring = Ring::task(1, i, 40 + i as i32, "");
-        ring.comm = name;
+        ring.comm = name.into();
         b.ring(&ring);
         let mut page = Page::new(i, 1, second, 0);
         for at in [i, i + 10] {

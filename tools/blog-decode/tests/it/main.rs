@@ -22,20 +22,17 @@ pub mod blog {
 
 mod biglog;
 mod cformat;
-mod check;
 mod cli;
 mod commands;
 mod console;
 mod convert;
 mod debuginfod;
-mod diff;
 #[cfg(feature = "vmcore")]
 mod dumped;
 mod follow;
 mod format;
 mod golden;
 mod library;
-mod machines;
 mod memory;
 mod merge;
 mod newcomer;
@@ -45,7 +42,6 @@ mod progress;
 mod record;
 mod reused;
 mod runs;
-mod shared;
 mod sidetable;
 mod snapshot;
 mod stream;
