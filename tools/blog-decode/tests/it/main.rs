@@ -35,6 +35,7 @@ mod golden;
 mod library;
 mod memory;
 mod merge;
+mod names;
 mod newcomer;
 mod packed;
 mod private;
