@@ -259,10 +259,9 @@ POINTER = r"[*&]|(Option<)?(NonNull|core::ptr::NonNull)<|(unsafe )?extern|Option
 
 
 def rust_class(text: str, known: dict[str, str]) -> str:
-    text = " ".join(text.split())
-    if re.match(POINTER, text):
+    text = re.sub(r"<'\w+>", "", " ".join(text.split()))
+    if re.match(POINTER, text) or known.get(re.sub(r"^Option<(.*)>$", r"\1", text)) == "pointer":
         return "pointer"
-    text = re.sub(r"^Option<(.*)>$", r"\1", re.sub(r"<'\w+>", "", text))
     return RUST_TYPES.get(text) or known.get(text) or ("" if text in ("", "()") else "struct")
 
 
@@ -273,21 +272,21 @@ def rust_known(sources: Iterable[Source]) -> dict[str, str]:
         for name, kind in re.findall(r"\btype (\w+) = ([^;]*);", source.bare):
             if re.match(POINTER, kind):
                 known[name] = "pointer"
+        transparent = r"#\[repr\(transparent\)\]\s*(?:pub(?:\([^)]*\))? )?struct (\w+)[^({;]*[({]"
+        for match in re.finditer(transparent, source.bare):
+            kind = source.bare[match.end() :].lstrip()
+            if re.match(rf"(?:pub(?:\([^)]*\))? )?(?:\w+: )?(?:{POINTER})", kind):
+                known[match[1]] = "pointer"
         for name in re.findall(
             r"#\[repr\(u32\)\]\s*(?:pub(?:\([^)]*\))? )?enum (\w+)", source.bare
         ):
             known[name] = "32"
-        for name in re.findall(
-            r"#\[repr\(transparent\)\]\s*(?:pub(?:\([^)]*\))? )?struct (\w+)<'\w+> \{\s*\w+: &",
-            source.bare,
-        ):
-            known[name] = "pointer"
     return known
 
 
 FN = re.compile(
     r"((?:#\[[^\]]*\]\s*)*)(?:pub(?:\([^)]*\))?\s+)?(?:(?:un)?safe\s+)?(?:extern\s+\"C\"\s+)?"
-    r"(fn|static(?:\s+mut)?)\s+(\$?\w+)(?:<'\w+>)?"
+    r"(fn|static(?:\s+mut)?)\s+(\$?\w+)"
 )
 
 
@@ -296,8 +295,9 @@ def rust_function(match: re.Match[str], text: str, known: dict[str, str]) -> Fun
     name = link[1] if link else match[3]
     if match[2] != "fn" or "$" in name:
         return Function(name)
-    end = closing(text, match.end())
-    args = split(text[match.end() + 1 : end])
+    start = text.index("(", match.end())
+    end = closing(text, start)
+    args = split(text[start + 1 : end])
     result = re.match(r"\s*->\s*([^;{]+)", text[end + 1 :])
     return Function(
         name,
@@ -374,6 +374,9 @@ def paths_of(source: Source) -> set[tuple[str, ...]]:
     def absolute(words: tuple[str, ...], at: int) -> tuple[str, ...] | None:
         depth = sum(first <= at < last for first, last in inner)
         base: tuple[str, ...]
+        # What a macro of the kernel crate names, drivers use.
+        if words[0] == "crate" and text[at - 1 : at] == "$" and module[0] == "kernel":
+            return None
         if words[0] == "crate":
             return (module[0], *words[1:])
         if words[0] in ("super", "self"):

@@ -318,6 +318,14 @@ PLANTED: dict[str, tuple[dict[str, str], set[str]]] = {
         },
         {"blog/sys/planted.h: has blog_f otherwise than blog/sys/planted.rs"},
     ),
+    "argument that a type stands for": (
+        {
+            "blog/sys/planted.h": "void blog_f(void *a, u64 b);\n",
+            "blog/sys/planted.rs": "#[repr(transparent)]\npub(crate) struct Planted<'a>(&'a u8);\n"
+            '#[no_mangle]\nextern "C" fn blog_f<\'a>(a: Option<Planted<\'a>>, b: u32) {}\n',
+        },
+        {"blog/sys/planted.h: has blog_f otherwise than blog/sys/planted.rs"},
+    ),
     "type of a result": (
         {
             "blog/sys/planted.h": "bool blog_f(void);\n",
