@@ -324,7 +324,8 @@ def compare_messages(b, errors):
     if not terms:
         errors.append(f"{b}: there are none")
     for term in terms:
-        pattern = re.escape(term[2:-2]).replace("`X`", "`[^`]+`").replace(r"`\{\}`", r"`\{[^`]*\}`")
+        pattern = re.escape(term[2:-2]).replace("`X`", "`[^`]+`").replace("<X>", "<[^`]+>")
+        pattern = pattern.replace(r"`\{\}`", r"`\{[^`]*\}`")
         if not re.search(r"\^ [^\n]*" + pattern, real):
             errors.append(f"{b}: no test of the compiler's messages has {term}")
 

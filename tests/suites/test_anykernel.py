@@ -52,7 +52,9 @@ def silent(name: str, built: Built, work: Path, root: Path, sh: Run) -> dict[str
     sh("rm", "-rf", sources)
     sh("cp", "-r", TOP / "tests/modules/kernels", sources)
     blog = f"/build/{name}/blog"
-    flags = f"-DCONFIG_BLOG_MODULE=1 -DCONFIG_BLOG_CCALL=1 -I{blog}/include -idirafter {blog}/compat"
+    flags = (
+        f"-DCONFIG_BLOG_MODULE=1 -DCONFIG_BLOG_CCALL=1 -I{blog}/include -idirafter {blog}/compat"
+    )
     in_root(root, "make", "-C", f"/usr/src/linux-headers-{built.kernel.modules.name}",
             f"M=/build/{name}/silent", f"KCFLAGS={flags}",
             f"KBUILD_EXTRA_SYMBOLS={blog}/Module.symvers", "modules")  # fmt: skip
