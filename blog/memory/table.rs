@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The slots of a component: parts that never move, and arrays of pointers that lead to them, each as
-//! long as all before it together.
+//! The slots of a component: parts that never move, and arrays of pointers that lead to them, each
+//! as long as all before it together.
 //!
 //! Log calls look up a page by the number of its slot, in any context, while process context adds
 //! slots. There is room from the start for the pointers to all arrays of the largest component. So

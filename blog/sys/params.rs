@@ -14,7 +14,8 @@ unsafe extern "C" {
     pub(crate) safe fn max_kb() -> u32;
 
     /// BLog starts: what parameters don't understand from now on is refused. `max_kb_changed` is
-    /// called after each change of the limit, one at a time; on an error, the change is undone. Once.
+    /// called after each change of the limit, one at a time; on an error, the change is undone.
+    /// Called once.
     #[link_name = "blog_params_start"]
     pub(crate) safe fn start(max_kb_changed: extern "C" fn() -> c_int);
 

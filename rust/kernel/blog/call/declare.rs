@@ -9,7 +9,7 @@ pub struct Is<const ALLOWED: bool>;
 
 /// Says what is wrong with a value that is given to `blog_component!`, as an error at that value.
 macro_rules! demands {
-    ($($name:ident $function:ident $message:literal;)*) => {$(
+    ($($name:ident by $function:ident: $message:literal;)*) => {$(
         #[doc(hidden)]
         #[diagnostic::on_unimplemented(message = $message, label = "not this")]
         pub trait $name<Is> {}
@@ -23,9 +23,9 @@ macro_rules! demands {
 }
 
 demands! {
-    Name name "a component's name has 1 to 55 letters, digits and `_-.:+#`, does not start with \
-        `.` or `#`, and is not that of a file of BLog's own";
-    Size size "a size must not be 0";
+    Name by name: "a component's name has 1 to 55 letters, digits and `_-.:+#`, does not start \
+        with `.` or `#`, and is not that of a file of BLog's own";
+    Size by size: "a size must not be 0";
 }
 
 /// Declares a component, which [`blog_log!`] logs to.

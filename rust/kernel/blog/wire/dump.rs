@@ -32,8 +32,8 @@ use super::file::{
 
 /// Version of the structures of this file. A change that isn't growth at the end makes a new one.
 ///
-/// Until version 4, all tables were flat. In version 3, the root had other ticks, and pairs of clocks
-/// without `local`.
+/// Until version 4, all tables were flat. In version 3, the root had other ticks, and pairs of
+/// clocks without `local`.
 pub const VERSION: u32 = 5;
 /// Name of the [`Root`] in VMCOREINFO (`SYMBOL(blog_root)`) and among the kernel's symbols.
 pub const SYMBOL: &str = "blog_root";

@@ -4,9 +4,10 @@
 //!
 //! A C call passes its arguments as C does, without their types. `blog-fmt-sidetable` compiles its
 //! format into [`Codes`] at build time, which are in the image: two words for a call of more than
-//! [`FEW_ARGS`] arguments, else one. The one writer for all C calls (`pack.rs` of `blog/parts/ccall/`)
-//! packs the arguments by these, without the format. They are in no record, and the decoder doesn't use
-//! them: it knows the same arguments by their [type codes](super::types).
+//! [`FEW_ARGS`] arguments, else one. The one writer for all C calls (`pack.rs` of
+//! `blog/parts/ccall/`) packs the arguments by these, without the format. They are in no record,
+//! and the decoder doesn't use them: it knows the same arguments by their
+//! [type codes](super::types).
 //!
 //! Most calls pass nothing but numbers. Then the first byte is how many, at most [`NUMBERS_MAX`],
 //! the second one how many bytes these take, and each further one is where a number goes, from the
