@@ -2,7 +2,7 @@
 
 //! A log of many records, which any number of threads decode to the same.
 
-#[allow(clippy::duplicate_mod, dead_code, missing_docs, unreachable_pub)] // The example has its own.
+#[allow(clippy::duplicate_mod)] // The example has its own.
 #[path = "../../examples/biglog.rs"]
 mod example;
 
