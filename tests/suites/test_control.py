@@ -26,8 +26,7 @@ def test_control(work: Path, tap: Tap) -> None:
 @pytest.mark.kernels("uml")
 def test_every_parameter_at_boot(work: Path) -> None:
     """Built in, they are parsed long before BLog starts: before there are work queues."""
-    sources = (TOP / "blog/sys").glob("*.c")
-    source = "".join(path.read_text() for path in sources)
+    source = "".join(path.read_text() for path in (TOP / "blog").rglob("*.c"))
     assert set(re.findall(r"^module_param\w*\((\w+)", source, re.MULTILINE)) == set(PARAMETERS)
     args = " ".join(f"blog.{name}={value}" for name, value in PARAMETERS.items())
     result = vm.run(work / "boot", vm.kernel("uml"), TOP / "tests/guest/e2e/parameters.sh",
