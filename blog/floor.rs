@@ -26,6 +26,8 @@ use crate::{
 pub(crate) struct Part {
     /// Makes it ready, once: before there are components, after all floors.
     pub(crate) start: fn(),
+    /// Once, when timekeeping and the file systems of the kernel have started.
+    pub(crate) late: fn(),
     /// About once a second, from the worker.
     pub(crate) tick: fn(),
     pub(crate) event: fn(Event<'_>),
@@ -52,6 +54,7 @@ impl Part {
     /// One that does nothing.
     pub(crate) const NONE: Self = Self {
         start: || (),
+        late: || (),
         tick: || (),
         event: |_| (),
         sites: |_| Ok(()),

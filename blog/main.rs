@@ -16,7 +16,7 @@
 //! | `write/` | the slow path of a log call, the tables of tasks |
 //! | `registry/` | components and images, and their settings |
 //! | `memory/` | a component's pages and rings; `pool/` is the part that a log call can reach |
-//! | `clock/` | which clock records have, and how it compares with others |
+//! | `clock/` | the clock of records, and how it compares with others |
 //! | `tasks/` | which task runs where, what one is doing, locks of their tables |
 //! | `sys/` | what the kernel crate lacks, and the seam to the patches of the core kernel |
 //! | `floor.rs` | what a part is that can be left out |
@@ -33,6 +33,7 @@
     not(all(
         CONFIG_BLOG_BLAME,
         CONFIG_BLOG_CCALL,
+        CONFIG_BLOG_COUNTER,
         CONFIG_BLOG_HITS,
         CONFIG_BLOG_MAP,
         CONFIG_BLOG_MARKER,
@@ -72,6 +73,8 @@ mod parts {
     pub(crate) mod blame;
     #[cfg(CONFIG_BLOG_CCALL)]
     pub(crate) mod ccall;
+    #[cfg(CONFIG_BLOG_COUNTER)]
+    pub(crate) mod counter;
     #[cfg(CONFIG_BLOG_HITS)]
     pub(crate) mod hits;
     #[cfg(CONFIG_BLOG_MAP)]
@@ -117,6 +120,8 @@ module! {
 static PARTS: &[&Part] = &[
     #[cfg(CONFIG_BLOG_BLAME)]
     &parts::blame::PART,
+    #[cfg(CONFIG_BLOG_COUNTER)]
+    &parts::counter::PART,
     #[cfg(CONFIG_BLOG_HITS)]
     &parts::hits::PART,
     #[cfg(CONFIG_BLOG_MAP)]
@@ -147,7 +152,7 @@ impl kernel::Module for Blog {
             false if !RUNS.load(Relaxed) => return Err(ENODEV),
             false => (),
         }
-        clock::suspend::start();
+        floor::parts().for_each(|part| (part.late)());
         files::init();
         Ok(Self)
     }

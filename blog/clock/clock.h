@@ -1,34 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Clocks of the kernel, and the counter: between the files in C and in Rust here. */
+/* What the Rust side of the clock has of C. */
 
 #ifndef BLOG_CLOCK_H
 #define BLOG_CLOCK_H
 
 #include <linux/types.h>
 
-/* In local.c */
 extern u8 blog_clock_is_counter;
 u64 blog_local_clock(void);
-void blog_with_irqs_off(void (*f)(void));
-
-/* In suspend.c */
-void blog_start_suspend(void);
-
-/* In Rust, called by suspend.c */
-void blog_clock_note(void);
-void blog_clock_sleeps(bool awoken);
-
-/*
- * The counter of the processor: a file in arch/ for each architecture.
- *
- * What it is worth as a clock, in process context: 0 there is none, 1 it is there but may stop,
- * change its rate or differ between CPUs, 2 it may be used. Then, in any context: the counter;
- * whether 2 was a mistake, as the kernel has found out by now; whether it stops when the machine
- * sleeps in RAM, or starts again.
- */
-u32 blog_counter_quality(u32 *khz);
-u64 blog_counter(void);
-bool blog_counter_unstable(void);
-bool blog_counter_sleeps(void);
 
 #endif

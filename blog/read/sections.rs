@@ -127,9 +127,8 @@ pub(crate) struct Sections {
     images: usize,
     /// Images whose side tables, if they have any, were written.
     tables: usize,
-    /// [`clock::version`] and [`clock::steps`] of the pairs so far, and the clock of the last one.
-    version: u32,
-    steps: u32,
+    /// [`clock::versions`] of the pairs so far, and the clock of the last one.
+    versions: (u32, u32),
     told: u64,
     /// What the tasks of the section before wait for.
     waits: KVec<format::Wait>,
@@ -151,8 +150,7 @@ impl Sections {
             pages: 0,
             images: 0,
             tables: 0,
-            version: 0,
-            steps: 0,
+            versions: (0, 0),
             told: 0,
             waits: KVec::new(),
             selection: Selection::new(addresses),
@@ -250,7 +248,7 @@ impl Sections {
 
     /// Writes the pairs of clocks that were not written yet.
     pub(super) fn clock(&mut self) -> Result {
-        (self.version, self.steps) = (clock::version(), clock::steps());
+        self.versions = clock::versions();
         let pairs = clock::since(self.told)?;
         self.told = pairs.last().map_or(self.told, |pair| pair.clock);
         self.begin();
@@ -264,9 +262,10 @@ impl Sections {
     /// [`Self::clock`], if there are new pairs: `step`: such that what comes next is on another
     /// line.
     pub(super) fn new_clock(&mut self, step: bool) -> Result {
+        let (version, steps) = clock::versions();
         let new = match step {
-            true => self.steps != clock::steps(),
-            false => self.version != clock::version(),
+            true => self.versions.1 != steps,
+            false => self.versions.0 != version,
         };
         match new {
             true => self.clock(),

@@ -87,7 +87,6 @@ void blog_uts(char names[3][64]);
 u32 blog_param_max_kb(void);
 bool blog_is_quiet(void);
 void blog_params_start(int (*max_kb_changed)(void));
-extern char *blog_param_clock;
 void blog_start_worker(void (*each_second)(void));
 void blog_start_reaping(void (*reap)(void));
 u32 blog_hz(void);

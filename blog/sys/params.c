@@ -51,13 +51,7 @@ int blog_parse_text(const char *val, const struct kernel_param *kp)
 	return val ? param_set_charp(val, kp) : -EINVAL;
 }
 
-/* A load that fails gives the text back. */
-BLOG_PARAM_OPS(text, blog_parse_text, param_get_charp, .free = param_free_charp);
 BLOG_PARAM_OPS(switch, param_set_bool, param_get_bool);
-
-char *blog_param_clock = "auto";
-module_param_cb(clock, &blog_text_ops, &blog_param_clock, 0444);
-MODULE_PARM_DESC(clock, "Clock of all records: auto, counter or mono (default auto)");
 
 static bool blog_in_kdump;
 module_param_cb(kdump, &blog_switch_ops, &blog_in_kdump, 0444);

@@ -5,7 +5,6 @@
 use kernel::prelude::*;
 
 unsafe extern "C" {
-    static blog_param_clock: *const c_char;
     safe fn blog_lacks() -> *const c_char;
     safe fn blog_uts(names: &mut [[u8; 64]; 3]);
 
@@ -22,11 +21,6 @@ unsafe extern "C" {
     /// Whether nothing is to be recorded unless somebody wants it: in a kdump kernel.
     #[link_name = "blog_is_quiet"]
     pub(crate) safe fn is_quiet() -> bool;
-}
-
-pub(crate) fn param_clock() -> &'static CStr {
-    // SAFETY: The parameter is a C string that doesn't change once BLog starts.
-    unsafe { CStr::from_char_ptr(blog_param_clock) }
 }
 
 /// `uname -r`, `-m` and `-n`, NUL padded.

@@ -100,6 +100,7 @@ pub use self::call::{
     task,
     write::{
         cold,
+        counter,
         write_open,
         write_open_slow, //
     }, //

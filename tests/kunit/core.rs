@@ -5,11 +5,6 @@
 pub(crate) mod rig {
     include!("core_rig.rs");
 }
-mod clock {
-    use super::rig;
-    use kernel::prelude::*;
-    include!("core_clock.rs");
-}
 mod control {
     use kernel::prelude::*;
     include!("core_control.rs");

@@ -30,6 +30,13 @@ use core::{
 #[inline(always)]
 pub fn cold() {}
 
+/// Reads the processor's counter as it is, which is the clock where `blog/` says so. Any context.
+#[doc(hidden)]
+#[inline(always)]
+pub fn counter() -> u64 {
+    arch::counter()
+}
+
 /// Reads the clock for a record: the processor's counter as it is. `None` where `blog/` has to.
 #[inline(always)]
 fn clock() -> Option<u64> {
@@ -38,7 +45,7 @@ fn clock() -> Option<u64> {
     if unsafe { (&raw const abi::blog_clock_is_counter).read_volatile() } == 0 {
         return None;
     }
-    Some(arch::counter())
+    Some(counter())
 }
 
 /// Writes a record that can simply go after the last one; for any other, returns what

@@ -87,7 +87,7 @@ pub(in super::super) fn interrupt() -> (usize, Context) {
 /// The kernel's own clock has an `isb` before, which keeps the processor from reading the counter
 /// early. Records of one ring are in order without that, by their place; and what a record of
 /// another CPU loses by it is some ten nanoseconds, as by x86's `rdtsc`. Where a processor has an
-/// erratum of this register, `blog/clock/arch/arm64.c` doesn't offer it as a clock.
+/// erratum of this register, `blog/parts/counter/arch/arm64.c` doesn't offer it as a clock.
 #[inline(always)]
 pub(in super::super) fn counter() -> u64 {
     let ticks: u64;

@@ -24,7 +24,7 @@ pub(in super::super) fn interrupt() -> (usize, Context) {
     (place as usize / 4, context)
 }
 
-/// None, and `blog/clock/arch/generic.c` says so: the clock is `ktime_get_mono_fast_ns()`.
+/// None, and `blog/parts/counter/arch/generic.c` says so: the clock is `ktime_get_mono_fast_ns()`.
 #[cfg(not(CONFIG_UML))]
 #[inline(always)]
 pub(in super::super) fn counter() -> u64 {

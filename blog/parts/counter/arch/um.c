@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The counter of x86_64 in user mode Linux, which has the x86 configuration symbols
- * but no hardware: BLog asks the processor, and measures. See ../clock.h.
+ * but no hardware: BLog asks the processor, and measures. See ../counter.h.
  */
 #include <linux/bits.h>
 #include <linux/math64.h>
@@ -10,7 +10,7 @@
 #include <linux/timekeeping.h>
 #include <linux/types.h>
 
-#include "../clock.h"
+#include "../counter.h"
 
 /* While the kernel boots, its own clocks may lose time. The host's is for what is built in. */
 #ifdef MODULE
@@ -34,7 +34,7 @@ bool blog_counter_sleeps(void)
 	return true;
 }
 
-notrace u64 blog_counter(void)
+static u64 blog_counter(void)
 {
 	u32 low, high;
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * An architecture without a file of its own: there is no counter that every log
- * call may read. See ../clock.h.
+ * call may read. See ../counter.h.
  */
 #include <linux/types.h>
 
-#include "../clock.h"
-
-notrace u64 blog_counter(void)
-{
-	return 0;
-}
+#include "../counter.h"
 
 u32 blog_counter_quality(u32 *khz)
 {

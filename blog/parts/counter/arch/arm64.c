@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The virtual counter of arm64, and what it is worth as a clock: see ../clock.h. */
+/* The virtual counter of arm64, and what it is worth as a clock: see ../counter.h. */
 #include <linux/cpumask.h>
 #include <linux/of.h>
 #include <linux/percpu.h>
@@ -7,13 +7,7 @@
 #include <asm/arch_timer.h>
 #include <asm/sysreg.h>
 
-#include "../clock.h"
-
-/* As rust/kernel/blog/call/arch/arm64.rs reads it */
-notrace u64 blog_counter(void)
-{
-	return read_sysreg(cntvct_el0);
-}
+#include "../counter.h"
 
 /* Whether reads of the counter may be wrong on a CPU that has been there, as the kernel knows. */
 bool blog_counter_unstable(void)

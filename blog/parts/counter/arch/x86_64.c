@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The counter of x86_64, and what it is worth as a clock: see ../clock.h. */
+/* The counter of x86_64, and what it is worth as a clock: see ../counter.h. */
 #include <linux/cpufeature.h>
 #include <linux/types.h>
 #include <asm/tsc.h>
 
-#include "../clock.h"
-
-notrace u64 blog_counter(void)
-{
-	return rdtsc();
-}
+#include "../counter.h"
 
 u32 blog_counter_quality(u32 *khz)
 {

@@ -3,10 +3,31 @@
 // KUnit suite: a clock that breaks, as the machine sleeps or its counter can't be trusted any more;
 // and the pairs of clocks.
 
-#[kunit_tests(blog_clock)]
+use kernel::prelude::*;
+
+#[kunit_tests(blog_counter)]
 mod suite {
-    use super::rig::*;
-    use crate::clock::{suspend::*, *};
+    use super::super::{
+        blog_clock_note,
+        blog_clock_sleeps,
+        blog_counter_sleeps,
+        choose,
+        leave, //
+    };
+    use crate::{
+        clock::{
+            fast,
+            jiffies,
+            name,
+            now,
+            section,
+            since,
+            still,
+            tick,
+            versions, //
+        },
+        tests::rig::*, //
+    };
     use kernel::{
         blog::{
             root::blog_root,
@@ -39,7 +60,7 @@ mod suite {
 
         impl Drop for Anew {
             fn drop(&mut self) {
-                init();
+                choose();
             }
         }
 
@@ -180,16 +201,17 @@ mod suite {
             let before = now();
             // A hundredth of a second is no jump.
             shift_last((section(0).hz / 100) as i64);
+            tick();
             let counter = fast().ok_or(EINVAL)?;
-            assert_eq!(checked(counter), counter);
+            assert_eq!(still(counter), counter);
             // Where the counter is too low, it has jumped back.
             blog_clock_note();
             shift_last(by);
             fsleep(Delta::from_millis(50));
             // Perhaps the worker has been here.
-            let told = fast().map_or_else(now, checked);
+            tick();
             assert_eq!((name(), fast()), ("mono", None));
-            let due = before.wrapping_add_signed(by);
+            let (told, due) = (still(counter), before.wrapping_add_signed(by));
             assert!(told >= before + TURN && told >= due);
             assert!(rig.log(2));
             let times = times(&rig, Context::Task)?;
@@ -202,24 +224,31 @@ mod suite {
     }
 
     #[test]
-    fn a_page_turn_finds_a_jump() -> Result {
+    fn the_worker_finds_a_jump() -> Result {
         let Some(_anew) = breakable() else {
             return Ok(());
         };
-        let rig = Rig::new(c"blog_test_turn", SMALL)?;
-        assert!(rig.log(0));
+        let rig = Rig::new(c"blog_test_worker", SMALL)?;
+        assert!(rig.log(1));
         blog_clock_note();
         shift_last(JUMP);
-        fsleep(Delta::from_millis(50));
-        let mut n = 0;
-        while name() == "counter" && n < 1000 {
-            n += 1;
-            assert!(rig.log(n));
-        }
-        // A page has less than 256 of them.
-        assert!(n < 256);
-        assert!(rig.log(n + 1));
+        until(|| name() == "mono")?;
+        assert!(rig.log(2));
         assert!(times(&rig, Context::Task)?.is_sorted());
+        Ok(())
+    }
+
+    #[test]
+    fn the_worker_notes_the_clocks() -> Result {
+        // SAFETY: The root is there; a pair that is half stored has no clock.
+        let root = || unsafe { blog_root.get().read_volatile() };
+        let last = || root().ticks().last().copied();
+        let before = last().ok_or(ENOENT)?.pair;
+        let rig = Rig::new(c"blog_test_ticks", SMALL)?;
+        until(|| last().is_some_and(|tick| tick.pair.mono > before.mono))?;
+        let last = last().ok_or(ENOENT)?;
+        assert!(last.pair.clock > before.clock && last.jiffies <= jiffies());
+        drop(rig);
         Ok(())
     }
 
@@ -241,10 +270,10 @@ mod suite {
             .is_some_and(|pair| pair.local != 0 && pair.clock <= now));
         // A reader that has them gets newer ones only.
         let told = all.last().map_or(0, |pair| pair.clock);
-        let (before, new) = (version(), since(told)?);
+        let (before, new) = (versions(), since(told)?);
         assert!(new.iter().all(|pair| pair.clock > told));
         blog_clock_note();
-        assert!(version() != before);
+        assert!(versions().0 != before.0);
         Ok(())
     }
 }

@@ -13,12 +13,8 @@ use core::sync::atomic::{
     Ordering::*, //
 };
 use kernel::{
-    bindings,
     blog::{
-        root::{
-            blog_root,
-            clock_base, //
-        },
+        root::blog_root,
         wire::{
             dump::{
                 Tick,
@@ -31,12 +27,15 @@ use kernel::{
     prelude::*, //
 };
 
-use super::{
-    local,
-    mono,
-    pair, //
+use super::blog_with_irqs_off;
+use crate::{
+    clock::{
+        instant,
+        jiffies,
+        mono, //
+    },
+    sys::glue, //
 };
-use crate::sys::glue;
 
 /// Two that aren't at a break or a sleep are that far from each other, in ns.
 const EVERY: u64 = 1_000_000_000;
@@ -44,17 +43,12 @@ const EVERY: u64 = 1_000_000_000;
 /// How often they have changed, times two; odd while they change.
 static VERSION: AtomicU32 = AtomicU32::new(0);
 
-/// A number that is another one once there are others.
-pub(crate) fn version() -> u32 {
-    VERSION.load(Relaxed)
-}
-
 /// How often some were noted because of a sleep or of the break.
 static STEPS: AtomicU32 = AtomicU32::new(0);
 
-/// A number that is another one once times before and after are on different lines.
-pub(crate) fn steps() -> u32 {
-    STEPS.load(Relaxed)
+/// See [`Source::versions`](crate::clock::Source::versions).
+pub(super) fn versions() -> (u32, u32) {
+    (VERSION.load(Relaxed), STEPS.load(Relaxed))
 }
 
 pub(super) fn step() {
@@ -121,8 +115,7 @@ impl Pairs {
             }
             self.set_len(len);
         }
-        // SAFETY: It is there, and one word.
-        let jiffies = unsafe { (&raw const bindings::jiffies_64).read_volatile() };
+        let jiffies = jiffies();
         self.store(len, Tick { pair, jiffies });
         self.set_len(len + 1);
     }
@@ -184,9 +177,9 @@ pub(super) fn note() {
 /// interrupts off, finds nobody in the middle of this.
 fn add() {
     extern "C" fn push() {
-        change(|pairs| pairs.push(pair(clock_base())));
+        change(|pairs| pairs.push(instant()));
     }
-    local::with_irqs_off(push);
+    blog_with_irqs_off(push);
 }
 
 /// The same, if the last one is a second old.
@@ -196,9 +189,8 @@ pub(super) fn note_each_second() {
     }
 }
 
-/// Those of which the rings' clock is later than `then`, oldest first, and one from now. Process
-/// context.
-pub(crate) fn since(then: u64) -> Result<KVec<ClockPair>> {
+/// See [`Source::since`](crate::clock::Source::since).
+pub(super) fn since(then: u64) -> Result<KVec<ClockPair>> {
     let mut all = KVec::with_capacity(TICKS + 1, GFP_KERNEL)?;
     loop {
         let done = read(|| {
@@ -210,15 +202,7 @@ pub(crate) fn since(then: u64) -> Result<KVec<ClockPair>> {
             // They change for some microseconds a second; but by a log call, which may be
             // preempted.
             None => glue::pause(),
-            Some(done) => {
-                done?;
-                let now = pair(clock_base());
-                let last = all.last().map_or(then, |pair: &ClockPair| pair.clock);
-                if now.clock > last {
-                    all.push(now, GFP_KERNEL)?;
-                }
-                return Ok(all);
-            }
+            Some(done) => return Ok(done.map(|()| all)?),
         }
     }
 }

@@ -1,19 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Notes the clocks when the machine sleeps. With one CPU left, the kernel calls syscore operations,
- * sleeps, and calls them again after it; so does a guest of Xen that is saved or moved. BLog's
- * operation is registered once, after that of timekeeping. So the kernel calls it before the clocks
- * stop, and after they have started again.
+ * The parameter that chooses the clock; and notes of the clocks when the machine sleeps.
+ *
+ * With one CPU left, the kernel calls syscore operations, sleeps, and calls them again after it; so
+ * does a guest of Xen that is saved or moved. BLog's operation is registered once, after that of
+ * timekeeping. So the kernel calls it before the clocks stop, and after they have started again.
  *
  * If a machine is only idle (s2idle), the kernel calls no syscore operation, but clocks stop all
  * the same. So PM notifiers note all clocks, too. They may be called any number of times, in any
  * order: opening /dev/snapshot also calls them.
  */
+#include <linux/irqflags.h>
+#include <linux/moduleparam.h>
 #include <linux/notifier.h>
 #include <linux/suspend.h>
 #include <linux/syscore_ops.h>
 
-#include "clock.h"
+#include "../../sys/params.h"
+#include "counter.h"
+
+/* A load that fails gives the text back. */
+BLOG_PARAM_OPS(text, blog_parse_text, param_get_charp, .free = param_free_charp);
+
+char *blog_param_clock = "auto";
+module_param_cb(clock, &blog_text_ops, &blog_param_clock, 0444);
+MODULE_PARM_DESC(clock, "Clock of all records: auto, counter or mono (default auto)");
+
+void blog_with_irqs_off(void (*f)(void))
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	f();
+	local_irq_restore(flags);
+}
 
 static int blog_syscore_suspend(void *data)
 {
