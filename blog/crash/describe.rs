@@ -18,14 +18,12 @@ use core::{
 use kernel::{
     bindings,
     blog::{
-        ring::{
-            Ring,
-            Tls, //
-        },
+        ring::Ring,
         root::{
             blog_root,
             Live, //
         },
+        task::Tls,
         wire::{
             dump::{
                 LockLayout,

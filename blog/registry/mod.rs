@@ -17,7 +17,7 @@ use core::{
 };
 use kernel::{
     blog::{
-        ring::MAX_COMPONENTS,
+        task::MAX_COMPONENTS,
         wire::name,
         Config,
         RawComponent, //

@@ -46,12 +46,14 @@ use kernel::{
             WATCHED, //
         },
         ring::{
-            place_of,
             Info,
-            Mode,
-            MAX_COMPONENTS, //
+            Mode, //
         },
         root::Live,
+        task::{
+            place_of,
+            MAX_COMPONENTS, //
+        },
         wire::{
             dump,
             name::NAME_MAX,

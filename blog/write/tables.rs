@@ -25,12 +25,12 @@ use kernel::{
     bindings,
     blog::{
         no_ring,
-        ring::{
-            Ring,
+        ring::Ring,
+        task::{
+            self,
             Tls,
             MAX_COMPONENTS, //
         },
-        task,
         wire::{
             dump,
             file, //

@@ -75,29 +75,26 @@
 //!
 //! Documentation/blog/design.rst explains the parts.
 
-#[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(dead_code))]
-mod abi;
 mod call;
 pub mod ring;
 pub mod root;
 #[doc(hidden)]
+pub mod task;
+#[doc(hidden)]
 pub mod unaligned;
 pub mod wire;
 
-#[doc(hidden)]
-pub use self::abi::ABI;
 #[cfg(CONFIG_BLOG_HOOKS)]
 use self::call::context;
 #[doc(hidden)]
 pub use self::call::{
+    abi::ABI,
     capture,
     declare, //
 };
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 pub use self::call::{
-    none::no_ring,
-    task,
     write::{
         cold,
         counter,
@@ -105,6 +102,9 @@ pub use self::call::{
         write_open_slow, //
     }, //
 };
+#[cfg(CONFIG_BLOG_HOOKS)]
+#[doc(hidden)]
+pub use self::task::no_ring;
 pub use self::{
     call::{
         arg::{

@@ -52,9 +52,9 @@ mod memory_suite {
             ring::{
                 Mode,
                 Owner,
-                Place,
-                Tls, //
+                Place, //
             },
+            task::Tls,
             wire::record::{
                 Context,
                 Lost,

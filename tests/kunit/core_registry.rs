@@ -26,10 +26,8 @@ mod suite {
     };
     use kernel::{
         blog::{
-            ring::{
-                Mode,
-                MAX_COMPONENTS, //
-            },
+            ring::Mode,
+            task::MAX_COMPONENTS,
             wire::record::{
                 GATE_OFF,
                 SITE_ADDRESS,

@@ -9,11 +9,11 @@ mod suite {
     use crate::registry::inert;
     use kernel::{
         blog::{
-            ring::{
+            ring_of,
+            task::{
                 place_of,
                 PLACES, //
             },
-            ring_of,
             wire::record::Context,
             Config, //
         },

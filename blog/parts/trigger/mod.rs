@@ -25,7 +25,7 @@ use core::sync::atomic::{
 };
 use kernel::{
     blog::{
-        ring::MAX_COMPONENTS,
+        task::MAX_COMPONENTS,
         wire::record::LEN_BITS, //
     },
     fmt,

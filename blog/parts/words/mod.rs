@@ -20,7 +20,7 @@ use core::{
 use kernel::{
     bindings::task_struct,
     blog::{
-        ring::MAX_COMPONENTS,
+        task::MAX_COMPONENTS,
         wire::{
             dump::ComponentRoot,
             file::{

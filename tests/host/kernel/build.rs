@@ -6,7 +6,13 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if std::env::var_os("CARGO_FEATURE_BLOG").is_some() {
-        for cfg in ["CONFIG_BLOG=\"m\"", "CONFIG_BLOG_HOOKS", "CONFIG_UML", "CONFIG_SMP"] {
+        for cfg in [
+            "CONFIG_BLOG=\"m\"",
+            "CONFIG_BLOG_HOOKS",
+            "CONFIG_BLOG_TASK_POINTER",
+            "CONFIG_UML",
+            "CONFIG_SMP",
+        ] {
             println!("cargo::rustc-cfg={cfg}");
         }
     }

@@ -26,25 +26,24 @@ mod piece_tests;
 mod pool_tests;
 #[cfg(test)]
 mod ring_tests;
-/// `packaging/anykernel/task.rs`, and what it takes from around it.
+/// `rust/kernel/blog/task/hash.rs`, and what it takes from around it.
 #[cfg(test)]
 #[path = "."]
 mod stock {
-    pub(crate) use kernel::blog::{ring, wire};
+    pub(crate) use kernel::blog::wire;
 
     #[path = "."]
-    pub(crate) mod call {
-        pub(crate) mod none {
-            use kernel::blog::ring::Tls;
+    pub(crate) mod task {
+        use kernel::blog::task::Tls;
 
-            static NO_RINGS: Tls = Tls::new(u32::MAX, core::ptr::null_mut());
+        #[path = "../../../rust/kernel/blog/task/hash.rs"]
+        pub(crate) mod hash;
 
-            pub(crate) fn no_rings() -> *mut Tls {
-                (&raw const NO_RINGS).cast_mut()
-            }
+        static NO_RINGS: Tls = Tls::new(u32::MAX, core::ptr::null_mut());
+
+        fn no_rings() -> *mut Tls {
+            (&raw const NO_RINGS).cast_mut()
         }
-        #[path = "../../../packaging/anykernel/task.rs"]
-        pub(crate) mod task;
     }
 }
 #[cfg(test)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The table of tasks of a kernel without patches: `packaging/anykernel/task.rs`.
+//! The table of tasks of a kernel without patches: `rust/kernel/blog/task/hash.rs`.
 
 use std::{
     ptr,
@@ -10,10 +10,10 @@ use std::{
 
 use kernel::{
     bindings::task_struct,
-    blog::ring::{Ring, Tls},
+    blog::{ring::Ring, task::Tls},
 };
 
-use crate::stock::call::task;
+use crate::stock::task::hash as task;
 
 /// The only table of slots is empty, and this test's.
 fn slots() -> MutexGuard<'static, ()> {

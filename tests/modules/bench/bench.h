@@ -23,7 +23,7 @@ extern const struct bench_case bench_blog_cases[];
 void bench_blog_each(u32 *ticks, u32 n);
 void bench_blog_once(u32 i);
 
-/* In none.rs, or norust.c */
+/* In task/mod.rs, or norust.c */
 extern const struct bench_case bench_none_cases[];
 
 /* In loops.c, calls.c, printk.c and events.c */

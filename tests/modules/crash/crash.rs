@@ -15,12 +15,12 @@ use kernel::{
     blog::{
         blog_component,
         blog_log,
-        ring::{
-            Ring,
+        ring::Ring,
+        root::blog_root,
+        task::{
+            self,
             Tls, //
         },
-        root::blog_root,
-        task,
         wire::dump::{
             ComponentRoot,
             MemoryRoot,

@@ -5,6 +5,6 @@
 #![forbid(unsafe_code)]
 
 pub fn call() {
-    let _ = kernel::blog::abi::blog_reserve;
-    //~                   ^ module `abi` is private
+    let _ = kernel::blog::call::abi::blog_reserve;
+    //~                   ^ module `call` is private
 }

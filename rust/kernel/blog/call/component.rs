@@ -165,7 +165,7 @@ setters! {
 ///
 /// # Invariants
 ///
-/// - `switch.place` is less than [`PLACES`](super::super::ring::PLACES). While `threshold` is not
+/// - `switch.place` is less than [`PLACES`](super::super::task::PLACES). While `threshold` is not
 ///   0, it is the component's place in each task's table, `slot` is the slot that its rings know,
 ///   or [`WATCHED`], `percpu` is null or points to three ring pointers for each possible CPU, and
 ///   `state` is null, or points to what `blog/` knows of it.
@@ -208,7 +208,7 @@ pub struct Switch {
     /// The component's number: see [`Ring::slot`]. Of one that has no rings, none of these; of one
     /// whose records `blog/` is to see, [`WATCHED`].
     pub slot: AtomicU32,
-    /// [`place_of`](super::super::ring::place_of) that.
+    /// [`place_of`](super::super::task::place_of) that.
     pub place: AtomicU32,
     /// Rings of interrupt contexts, by [`Context::percpu_index`]. Null if there is none yet.
     ///
@@ -226,7 +226,7 @@ unsafe impl Sync for RawComponent {}
 unsafe impl Send for RawComponent {}
 
 impl RawComponent {
-    /// For [`ABI`](super::super::abi::ABI).
+    /// For [`ABI`](super::abi::ABI).
     pub(in super::super) const SHAPE: [usize; 10] = [
         size_of::<Self>(),
         offset_of!(Self, switch.threshold),

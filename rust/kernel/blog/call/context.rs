@@ -7,12 +7,16 @@
 
 use core::sync::atomic::Ordering::Acquire;
 
-use super::super::ring::Ring;
+use super::super::{
+    ring::Ring,
+    task::{
+        self,
+        no_ring, //
+    }, //
+};
 use super::{
     arch,
-    component::RawComponent,
-    none::no_ring,
-    task, //
+    component::RawComponent, //
 };
 
 /// The ring of `component` for the caller's context; or another one of that context, or what stands

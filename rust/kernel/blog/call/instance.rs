@@ -4,12 +4,14 @@
 
 use core::ptr::NonNull;
 
-use super::super::abi;
-use super::component::{
-    is_on,
-    Component,
-    Config,
-    RawComponent, //
+use super::{
+    abi,
+    component::{
+        is_on,
+        Component,
+        Config,
+        RawComponent, //
+    }, //
 };
 use crate::{
     str::CStr,

@@ -5,6 +5,8 @@
 //! The macros' expansions use these items, which are compiled in drivers. Nothing here knows how
 //! rings get memory, or how readers read them. Nothing here allocates.
 
+#[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(dead_code))]
+pub(super) mod abi;
 #[cfg(CONFIG_BLOG_HOOKS)]
 mod arch;
 pub(super) mod arg;
@@ -22,12 +24,8 @@ pub mod declare;
 pub mod fmt;
 pub(super) mod instance;
 mod load;
-#[cfg(CONFIG_BLOG_HOOKS)]
-pub(super) mod none;
 pub(super) mod private;
 pub(super) mod site;
-#[cfg(CONFIG_BLOG_HOOKS)]
-pub mod task;
 pub(super) mod wrap;
 #[cfg(CONFIG_BLOG_HOOKS)]
 pub(super) mod write;

@@ -5,7 +5,6 @@
 use core::ptr;
 
 use super::super::{
-    abi,
     unaligned::store_unaligned,
     wire::types::{
         Privacy,
@@ -15,7 +14,10 @@ use super::super::{
         PRIVATE_HASH, //
     }, //
 };
-use super::arg::BlogArg;
+use super::{
+    abi,
+    arg::BlogArg, //
+};
 
 /// An argument that is stored as its component's setting `private` says: as a hash, by which equal
 /// values of one boot can be recognised; not at all; or as it is.

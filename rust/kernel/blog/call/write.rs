@@ -5,7 +5,6 @@
 
 use super::{
     super::{
-        abi,
         ring::{
             Place,
             Writing, //
@@ -15,6 +14,7 @@ use super::{
             types::MAX_PAYLOAD, //
         }, //
     },
+    abi,
     arch,
     component::RawComponent,
     context, //

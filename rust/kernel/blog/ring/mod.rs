@@ -27,7 +27,6 @@ mod losses;
 mod owner;
 mod page;
 mod peek;
-mod tasktable;
 mod turn;
 mod writer;
 
@@ -42,12 +41,6 @@ pub use self::{
         PageHeader,
         Pages,
         NO_PAGE, //
-    },
-    tasktable::{
-        place_of,
-        Tls,
-        MAX_COMPONENTS,
-        PLACES, //
     },
     turn::Mode,
     writer::Place, //
@@ -104,8 +97,8 @@ pub struct Ring {
 
     // The owner.
     owner: Ownership,
-    /// The next ring of the same task, see [`Tls`].
-    next: AtomicPtr<Ring>,
+    /// The next ring of the same task, see [`Tls`](super::task::Tls).
+    pub(super) next: AtomicPtr<Ring>,
 }
 
 impl Ring {
@@ -133,7 +126,7 @@ impl Ring {
         next: offset_of!(Self, next) as u32,
     };
 
-    /// For [`ABI`](super::super::abi::ABI).
+    /// For [`ABI`](super::super::call::abi::ABI).
     pub(in super::super) const SHAPE: [usize; 6] = [
         mem::size_of::<Self>(),
         offset_of!(Self, busy),

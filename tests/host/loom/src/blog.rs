@@ -4,6 +4,8 @@
 
 #[path = "../../../../rust/kernel/blog/ring/mod.rs"]
 pub mod ring;
+#[path = "../../../../rust/kernel/blog/task/mod.rs"]
+pub mod task;
 #[path = "../../../../rust/kernel/blog/unaligned.rs"]
 pub mod unaligned;
 #[path = "../../../../rust/kernel/blog/wire/mod.rs"]

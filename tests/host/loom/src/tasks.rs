@@ -3,7 +3,8 @@
 //! Models of a task's rings: the task adds to its list, and looks through it, while those of
 //! components that go are taken out.
 
-use crate::blog::ring::{Owner, PageHeader, Ring, Tls, PLACES};
+use crate::blog::ring::{Owner, PageHeader, Ring};
+use crate::blog::task::{Tls, PLACES};
 use crate::blog::wire::record::Context;
 use crate::{model, thread};
 use core::ptr;

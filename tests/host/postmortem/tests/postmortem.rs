@@ -26,7 +26,7 @@ use blog_vmcore::{
     Extracted,
 };
 use kernel::blog::{
-    ring::{PageHeader, Ring, Tls},
+    ring::{PageHeader, Ring},
     wire::{
         dump::{
             ComponentRoot, RingLayout, Root, TableRoot, TaskLayout, Tick, COMPONENT_MAGIC,

@@ -11,7 +11,8 @@ use blog_host_tests::rig::{Rig, SLOT};
 use kernel::{
     bindings::{task_struct, TASK},
     blog::{
-        ring::{place_of, Place, Ring, Tls, Writing},
+        ring::{Place, Ring, Writing},
+        task::{place_of, Tls},
         wire::record::Level,
         Config, Instance, RawComponent, Site,
     },

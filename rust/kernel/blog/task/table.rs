@@ -6,12 +6,12 @@
 //! [place](place_of), by its number: there the fast path finds the ring, if it is that of the
 //! component which used the place last. Up to [`PLACES`] components share none.
 
-use super::{
-    super::wire::dump::{
+use super::super::{
+    ring::Ring,
+    wire::dump::{
         TlsLayout,
         COMPONENTS, //
-    },
-    Ring, //
+    }, //
 };
 use core::{
     ffi::c_void,
@@ -71,7 +71,7 @@ impl Tls {
         reserved: 0,
     };
 
-    /// For [`ABI`](super::super::abi::ABI).
+    /// For [`ABI`](super::super::call::abi::ABI).
     pub(in super::super) const SHAPE: [usize; 4] = [
         mem::size_of::<Self>(),
         offset_of!(Self, rings),

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The place of the table of a task's rings, for kernels whose `task_struct` has none: a hash
-//! table, by the task's address.
-//!
-//! In place of `rust/kernel/blog/call/task.rs`, with the same functions.
+//! The table of a task's rings is in a hash table, by the task's address: in kernels whose
+//! `task_struct` has no place for it.
 //!
 //! A task's home is one of [`SLOTS`] slots. If another task has it, a log call looks at the other
 //! slots of the bucket, which are in the same cache line. If all of these are taken, the task has
@@ -18,11 +16,11 @@ use core::{
     }, //
 };
 
-use super::super::{
-    ring::Tls,
-    wire::dump::NO_FIELD, //
+use super::{
+    super::wire::dump::NO_FIELD,
+    no_rings,
+    Tls, //
 };
-use super::none::no_rings;
 use crate::bindings::task_struct;
 
 /// Crash tools have a task's table from the list of all tables.
@@ -34,7 +32,7 @@ const SLOT_BITS: u32 = 15;
 /// Slots of a bucket.
 const WAYS: usize = 8;
 
-/// For [`ABI`](super::super::abi::ABI).
+/// For [`ABI`](super::super::call::abi::ABI).
 pub(in super::super) const SHAPE: [usize; 2] = [SLOTS, WAYS];
 
 /// All tasks that have rings. Drivers know it by this name.
@@ -82,7 +80,7 @@ fn find(home: usize, task: *mut task_struct) -> Option<(&'static AtomicPtr<Tls>,
 ///
 /// `task` is the current task.
 #[inline(always)]
-pub(super) unsafe fn current_table(task: *mut task_struct) -> *const Tls {
+pub(in super::super) unsafe fn current_table(task: *mut task_struct) -> *const Tls {
     let home = home(task);
     for way in 0..WAYS {
         // SAFETY: A home is less than `SLOTS`, by the number of its bits; so are the others.
@@ -135,8 +133,10 @@ pub unsafe fn give(
     //
     // ORDERING: As in `find`. A log call that interrupts this one runs on this CPU.
     // INVARIANT: The task is at home in this bucket.
-    let taken = bucket(home(task))
-        .any(|slot| slot.compare_exchange(no_rings(), new, AcqRel, Relaxed).is_ok());
+    let taken = bucket(home(task)).any(|slot| {
+        slot.compare_exchange(no_rings(), new, AcqRel, Relaxed)
+            .is_ok()
+    });
     taken.then_some(()).ok_or(None)
 }
 
@@ -148,8 +148,10 @@ pub unsafe fn give(
 pub unsafe fn take(task: *mut task_struct, table: &Tls) -> bool {
     let table = ptr::from_ref(table).cast_mut();
     // ORDERING: Release: the next task to have the slot comes after all this.
-    bucket(home(task))
-        .any(|slot| slot.compare_exchange(table, no_rings(), Release, Relaxed).is_ok())
+    bucket(home(task)).any(|slot| {
+        slot.compare_exchange(table, no_rings(), Release, Relaxed)
+            .is_ok()
+    })
 }
 
 /// Calls `f` with each task that has rings. It may be ending, or have ended. Any context; `fetch`

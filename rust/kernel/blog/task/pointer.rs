@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The place of the table of a task's rings: in the task itself, `task_struct::blog_tls`.
-//!
-//! This is the seam to the field that a patch adds to `task_struct`. `packaging/anykernel/task.rs`
-//! has the same functions for kernels without it. Only a log call of the task itself stores a
-//! table; the hook at the task's end removes it.
+//! The table of a task's rings is in the task itself: `task_struct::blog_tls`, a field that a patch
+//! adds.
 
 use core::{
     mem::offset_of,
@@ -15,14 +12,16 @@ use core::{
     }, //
 };
 
-use super::super::ring::Tls;
-use super::none::no_rings;
+use super::{
+    no_rings,
+    Tls, //
+};
 use crate::bindings::task_struct;
 
 /// Where in a task crash tools find it.
 pub const OFFSET: u32 = offset_of!(task_struct, blog_tls) as u32;
 
-/// For [`ABI`](super::super::abi::ABI).
+/// For [`ABI`](super::super::call::abi::ABI).
 pub(in super::super) const SHAPE: [usize; 1] = [OFFSET as usize];
 
 /// # Safety
@@ -40,7 +39,7 @@ unsafe fn field<'a>(task: *mut task_struct) -> &'a AtomicPtr<Tls> {
 ///
 /// `task` is the current task.
 #[inline(always)]
-pub(super) unsafe fn current_table(task: *mut task_struct) -> *const Tls {
+pub(in super::super) unsafe fn current_table(task: *mut task_struct) -> *const Tls {
     // SAFETY: The current task is valid.
     unsafe { field(task) }.load(Relaxed)
 }

@@ -11,17 +11,19 @@ use core::{
 };
 
 #[cfg(CONFIG_BLOG_HOOKS)]
-use super::call::task;
+use super::super::task;
 use super::{
-    call::component::{
+    super::{
+        ring::{
+            Place,
+            Ring,
+            Writing, //
+        },
+        task::Tls, //
+    },
+    component::{
         Config,
         RawComponent, //
-    },
-    ring::{
-        Place,
-        Ring,
-        Tls,
-        Writing, //
     }, //
 };
 
