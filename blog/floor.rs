@@ -3,8 +3,9 @@
 //! What a part of BLog is that can be left out, and the list of those that were built.
 //!
 //! A part is a folder in `parts/`, a Kconfig symbol, and an entry of the list in `main.rs`. No
-//! floor names a part: where something happens that parts may want to know, a floor goes through
-//! [`parts`]. A part may use any floor.
+//! floor names a part. Where something happens that parts may want to know, the floors above this
+//! file go through [`parts`]; a floor below has a static that the one part sets which wants that,
+//! when it starts. A part may use any floor.
 
 use kernel::{
     fmt,
@@ -13,11 +14,6 @@ use kernel::{
 };
 
 use crate::{
-    memory::Memory,
-    read::{
-        sections::Sections,
-        selection::Choice, //
-    },
     registry::state::State,
     sys::tree::Dir, //
 };
@@ -31,11 +27,6 @@ pub(crate) struct Part {
     /// About once a second, from the worker.
     pub(crate) tick: fn(),
     pub(crate) event: fn(Event<'_>),
-    /// Makes room for what it keeps by site, up to this one; on an error, the sites never log. One
-    /// at a time.
-    pub(crate) sites: fn(u32) -> Result,
-    /// Counts what the component has lost and nobody has counted: its counts are about to be read.
-    pub(crate) count: fn(&State),
     /// More files in the folder of each component.
     pub(crate) files: &'static [FileOf<State>],
     /// Makes other files than text in the folder of a component; or, if there is none, in ours,
@@ -43,11 +34,6 @@ pub(crate) struct Part {
     pub(crate) folder: fn(&Dir, Option<&State>),
     /// More lines of the file `stats` of a component.
     pub(crate) stats: fn(&State, &mut fmt::Formatter<'_>) -> fmt::Result,
-    /// What is chosen by a text that was written to an open file `snapshot` or `stream`.
-    pub(crate) choose: Option<fn(&str) -> Result<KBox<dyn Choice>>>,
-    /// Writes the next of the sections that it has for a snapshot at this point; false: there is no
-    /// more. The number is 0 at first, and then as the part has left it.
-    pub(crate) sections: fn(&mut Sections, &Point, &mut u64) -> Result<bool>,
 }
 
 impl Part {
@@ -57,13 +43,9 @@ impl Part {
         late: || (),
         tick: || (),
         event: |_| (),
-        sites: |_| Ok(()),
-        count: |_| (),
         files: &[],
         folder: |_, _| (),
         stats: |_, _| Ok(()),
-        choose: None,
-        sections: |_, _, _| Ok(false),
     };
 }
 
@@ -80,11 +62,6 @@ pub(crate) enum Event<'a> {
     Gone(&'a State),
     /// Components or images have come.
     Came,
-    /// A memory may have got more places for pages, or given some up. This comes under the
-    /// component's lock: nobody may wait or allocate.
-    Resized(&'a Memory),
-    /// Nobody finds a memory any more. Its pages are freed when all parts have returned.
-    Ends(&'a Memory),
 }
 
 /// A file of text in the folder of a component.
@@ -108,23 +85,6 @@ impl<T> FileOf<T> {
     };
 }
 
-/// How far a snapshot is.
-pub(crate) struct Point {
-    pub(crate) at: Position,
-    /// Whether it is of all components, and nothing was selected.
-    pub(crate) is_whole: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Position {
-    /// After the images.
-    Images,
-    /// After the tasks, before the components and their rings.
-    Tasks,
-    /// After all, before the end.
-    End,
-}
-
 static PARTS: SetOnce<&[&Part]> = SetOnce::new();
 
 /// Sets the list of parts, and starts them. Once.
@@ -141,14 +101,4 @@ pub(crate) fn parts() -> impl Iterator<Item = &'static Part> {
 /// Tells all parts.
 pub(crate) fn event(event: Event<'_>) {
     parts().for_each(|part| (part.event)(event));
-}
-
-/// See [`Part::count`].
-pub(crate) fn count(state: &State) {
-    parts().for_each(|part| (part.count)(state));
-}
-
-/// See [`Part::sites`].
-pub(crate) fn sites(last: u32) -> Result {
-    parts().try_for_each(|part| (part.sites)(last))
 }

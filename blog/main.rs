@@ -11,6 +11,7 @@
 //! | `main.rs`, `exports.c` | start the floors, export symbols |
 //! | `life.rs` | components and images come and go, on all floors |
 //! | `files/` | the files in tracefs and debugfs, and the effects of reading and writing them |
+//! | `floor.rs` | what a part is that can be left out |
 //! | `crash/` | structures for crash tools |
 //! | `read/` | snapshots and streams |
 //! | `write/` | the slow path of a log call, the tables of tasks |
@@ -19,7 +20,6 @@
 //! | `clock/` | the clock of records, and how it compares with others |
 //! | `tasks/` | which task runs where, what one is doing, locks of their tables |
 //! | `sys/` | what the kernel crate lacks, and the seam to the patches of the core kernel |
-//! | `floor.rs` | what a part is that can be left out |
 //!
 //! The parts in `parts/` may use all floors. No floor names one of them: `floor.rs` has the list
 //! that stands here.
@@ -189,6 +189,7 @@ fn start() -> Result {
 /// What is done about once a second.
 extern "C" fn each_second() {
     worker::work();
+    floor::parts().for_each(|part| (part.tick)());
     glue::draw_key();
 }
 

@@ -32,13 +32,6 @@ SYMBOL = re.compile(r"(?<![!\w])[A-Z][A-Z0-9_]+")
 
 # Faults of today, each in its file. An entry goes with its fault.
 NOT_YET: dict[str, tuple[str, ...]] = {
-    "blog/floor.rs": (
-        "uses blog/memory/mod.rs, which is above it",
-        "uses blog/read/sections.rs, which is above it",
-        "uses blog/read/selection.rs, which is above it",
-        "uses blog/registry/state.rs, which is above it",
-        "uses blog/sys/tree.rs, which is above it",
-    ),
     "blog/sys/glue.c": ("blog/parts/ccall/pack.rs of another folder declares what it defines",),
 }
 

@@ -41,6 +41,7 @@ use crate::{
         inert,
         name_bytes,
         state::{
+            self,
             Loose,
             State, //
         }, //
@@ -93,7 +94,7 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    floor::count(state);
+    state::count(state);
     // What is printed may have to be allocated: not under the lock.
     let (attached, total, counts) = state.look(|inner| {
         let mut total = state.loose(inner);

@@ -52,7 +52,8 @@ use kernel::{
         }, //
     },
     page::PAGE_SIZE,
-    prelude::*, //
+    prelude::*,
+    sync::SetOnce, //
 };
 
 pub(crate) mod block;
@@ -91,13 +92,19 @@ pub(crate) use self::{
     },
     table::MOST as MOST_PAGES, //
 };
-use crate::{
-    clock,
-    floor::{
-        self,
-        Event, //
-    }, //
-};
+use crate::clock;
+
+/// A part that follows the pages of memories.
+pub(crate) struct Follower {
+    /// A memory may have got more places for pages, or given some up. This comes under the
+    /// component's lock: nobody may wait or allocate.
+    pub(crate) resized: fn(&Memory),
+    /// Nobody finds a memory any more. Its pages are freed after this.
+    pub(crate) ends: fn(&Memory),
+}
+
+/// That part, if there is one. Set before there are components.
+pub(crate) static FOLLOWER: SetOnce<Follower> = SetOnce::new();
 
 /// The fewest pages that a component works with: one for itself, one of rings, and those for
 /// records.
@@ -311,7 +318,9 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        floor::event(Event::Ends(&**self));
+        if let Some(follower) = FOLLOWER.as_ref() {
+            (follower.ends)(self);
+        }
         if LEAVING.as_ref().is_some() {
             // What is in the rings is counted.
             let pool = self.pool.pages(0, false);
@@ -370,7 +379,9 @@ impl Memory {
         let store = &self.pool.store;
         store.set_max_ring_pages(max_ring_pages(self.pages_held()));
         self.pool.set_reserve(store.data_pages() / RESERVE_PART);
-        floor::event(Event::Resized(self));
+        if let Some(follower) = FOLLOWER.as_ref() {
+            (follower.resized)(self);
+        }
     }
 
     /// Says in [`Self::root`] where all is, which stays there. The memory is new, and has its

@@ -21,7 +21,6 @@ use kernel::{
 };
 
 use crate::{
-    floor,
     memory::{
         pool::Store,
         Memory, //
@@ -34,6 +33,7 @@ use crate::{
         }, //
     },
     registry::state::{
+        self,
         Inner,
         Loose,
         State, //
@@ -128,7 +128,7 @@ impl ComponentWalk {
     /// that all it has is new.
     pub(super) fn start(&mut self, out: &mut Sections) -> Result<bool> {
         let state = self.state.clone();
-        floor::count(&state);
+        state::count(&state);
         let rings = state.look(rings_of);
         let more = rings.saturating_sub(self.rings.len());
         self.rings.reserve(more, GFP_KERNEL)?;

@@ -21,9 +21,9 @@ use kernel::{
 };
 
 use crate::{
-    floor::parts,
     read::{
         sections::Form,
+        selection::CHOOSE,
         walk::Walk, //
     },
     registry,
@@ -93,7 +93,7 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
 
     /// Chooses what this open file gives, before it is read, where there is a part for that.
     fn write(&self, text: &str) -> Result {
-        let choose = parts().find_map(|part| part.choose).ok_or(EINVAL)?;
+        let choose = CHOOSE.as_ref().ok_or(EINVAL)?;
         self.walk.lock().choose(choose(text)?)
     }
 

@@ -26,7 +26,8 @@ use kernel::{
             }, //
         }, //
     },
-    prelude::*, //
+    prelude::*,
+    sync::SetOnce, //
 };
 
 /// What was chosen for an open file; by itself, everything.
@@ -57,6 +58,9 @@ pub(crate) trait Choice: Send + Sync {
         true
     }
 }
+
+/// How a part makes it of a text that was written to the file. Set before there are files.
+pub(crate) static CHOOSE: SetOnce<fn(&str) -> Result<KBox<dyn Choice>>> = SetOnce::new();
 
 /// How much of a site's records a reader gets.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -9,16 +9,14 @@ use core::sync::atomic::{
 use kernel::{
     iov::IovIterDest,
     prelude::*,
-    sync::Arc, //
+    sync::{
+        Arc,
+        SetOnce, //
+    }, //
 };
 
 use crate::{
     clock,
-    floor::{
-        parts,
-        Point,
-        Position, //
-    },
     read::{
         component::ComponentWalk,
         sections::{
@@ -52,12 +50,35 @@ pub(crate) fn looks() -> u64 {
     LOOKS.load(Relaxed)
 }
 
+/// How far a snapshot is.
+pub(crate) struct Point {
+    pub(crate) at: Position,
+    /// Whether it is of all components, and nothing was selected.
+    pub(crate) is_whole: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Position {
+    /// After the images.
+    Images,
+    /// After the tasks, before the components and their rings.
+    Tasks,
+    /// After all, before the end.
+    End,
+}
+
+/// How a part writes the next of the sections that it has for a snapshot at this point; false:
+/// there is no more. The number is 0 at first, and then as the part has left it. Set before there
+/// are files.
+pub(crate) static SECTIONS: SetOnce<fn(&mut Sections, &Point, &mut u64) -> Result<bool>> =
+    SetOnce::new();
+
 #[derive(Clone, Copy)]
 enum Step {
     Head,
     Images,
-    /// What this part has at this point of a snapshot, and how far that is.
-    Parts(Position, usize, u64),
+    /// What the part has at this point of a snapshot, and how far that is.
+    Part(Position, u64),
     Tasks,
     /// The component with this place in the list, and its rings.
     Component(usize),
@@ -222,15 +243,15 @@ impl Walk {
             },
             Step::Images => match (self.out.images()?, self.form) {
                 (true, _) => Step::Images,
-                (false, Form::Snapshot) => Step::Parts(Position::Images, 0, 0),
+                (false, Form::Snapshot) => Step::Part(Position::Images, 0),
                 (false, Form::Stream) => Step::Component(0),
             },
-            Step::Parts(at, part, from) => self.parts(at, part, from)?,
+            Step::Part(at, from) => self.part(at, from)?,
             Step::Tasks => {
                 let slots = has_slot(self.only.is_none(), &self.out, &self.components);
                 match self.out.tasks(&mut self.task, slots)? {
                     true => Step::Tasks,
-                    false => Step::Parts(Position::Tasks, 0, 0),
+                    false => Step::Part(Position::Tasks, 0),
                 }
             }
             Step::Component(at) => self.component(at)?,
@@ -243,7 +264,7 @@ impl Walk {
             }
             Step::LateImages => match (self.out.images()?, self.form) {
                 (true, _) => Step::LateImages,
-                (false, Form::Snapshot) => Step::Parts(Position::End, 0, 0),
+                (false, Form::Snapshot) => Step::Part(Position::End, 0),
                 (false, Form::Stream) => Step::LateClock,
             },
             Step::LateClock => {
@@ -268,23 +289,21 @@ impl Walk {
         Ok(())
     }
 
-    /// Has a part write its next section.
-    fn parts(&mut self, at: Position, part: usize, mut from: u64) -> Result<Step> {
-        let Some(this) = parts().nth(part) else {
-            return Ok(match at {
-                Position::Images => Step::Tasks,
-                Position::Tasks => Step::Component(0),
-                Position::End => Step::End,
-            });
-        };
-        let all = self.only.is_none();
+    /// Has the part write its next section.
+    fn part(&mut self, at: Position, mut from: u64) -> Result<Step> {
         let point = Point {
             at,
-            is_whole: all && !self.out.is_chosen(),
+            is_whole: self.only.is_none() && !self.out.is_chosen(),
         };
-        Ok(match (this.sections)(&mut self.out, &point, &mut from)? {
-            true => Step::Parts(at, part, from),
-            false => Step::Parts(at, part + 1, 0),
+        if let Some(sections) = SECTIONS.as_ref() {
+            if sections(&mut self.out, &point, &mut from)? {
+                return Ok(Step::Part(at, from));
+            }
+        }
+        Ok(match at {
+            Position::Images => Step::Tasks,
+            Position::Tasks => Step::Component(0),
+            Position::End => Step::End,
         })
     }
 

@@ -26,17 +26,19 @@ use kernel::{
         },
         Site, //
     },
-    prelude::*, //
+    prelude::*,
+    sync::SetOnce, //
 };
 
 use super::name_bytes;
-use crate::{
-    floor,
-    sys::{
-        glue::errno,
-        pages::Kept, //
-    }, //
+use crate::sys::{
+    glue::errno,
+    pages::Kept, //
 };
+
+/// How a part makes room for what it keeps by site, up to this one; on an error, the sites never
+/// log. One at a time. Set before there are images.
+pub(crate) static RESERVE: SetOnce<fn(u32) -> Result> = SetOnce::new();
 
 /// One command of the `control` file: which sites, and what to do to them. Conditions that aren't
 /// given hold for all sites.
@@ -250,7 +252,9 @@ impl Images {
                 if sites.len() > (SITE_MAX + 1 - first) as usize {
                     return Err(ENOSPC);
                 }
-                floor::sites(first + sites.len() as u32 - 1)?;
+                if let Some(reserve) = RESERVE.as_ref() {
+                    reserve(first + sites.len() as u32 - 1)?;
+                }
                 let mut facts = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
                 for site in sites {
                     let new = ImageFacts {

@@ -127,6 +127,17 @@ pub(crate) struct Observer {
 /// That part, if there is one. Set before there are components.
 pub(crate) static OBSERVER: SetOnce<Observer> = SetOnce::new();
 
+/// How a part counts what a component has lost and nobody has counted. Set before there are
+/// components.
+pub(crate) static MISSED: SetOnce<fn(&State)> = SetOnce::new();
+
+/// Has that done: the counts are about to be read.
+pub(crate) fn count(state: &State) {
+    if let Some(count) = MISSED.as_ref() {
+        count(state);
+    }
+}
+
 /// How many want that all components keep what they have.
 pub(crate) static ALL_FROZEN: AtomicU32 = AtomicU32::new(0);
 

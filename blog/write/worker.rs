@@ -13,7 +13,6 @@ use core::sync::atomic::{
 
 use crate::{
     clock,
-    floor,
     memory::Memory,
     registry,
     sys::quiesce, //
@@ -39,5 +38,4 @@ pub(crate) fn work() {
             state.look_at_memory(|memory| unsafe { memory.mend() });
         }
     }
-    floor::parts().for_each(|part| (part.tick)());
 }

@@ -39,23 +39,25 @@ use kernel::{
 mod tests;
 
 use crate::{
-    floor::{
-        Part,
-        Point,
-        Position, //
-    },
+    floor::Part,
     memory::{
         block::Block,
         budget,
         LEAVING, //
     },
-    read::sections::Sections, //
+    read::{
+        sections::Sections,
+        walk::{
+            Point,
+            Position,
+            SECTIONS, //
+        }, //
+    },
+    registry::images::RESERVE, //
 };
 
 pub(crate) static PART: Part = Part {
     start,
-    sites: reserve,
-    sections,
     ..Part::NONE
 };
 
@@ -93,11 +95,8 @@ fn add(site: u32, n: u32) {
     }
 }
 
-/// Makes room for the counts of all sites up to this one, if there are to be any. One at a time.
+/// Makes room for the counts of all sites up to this one. One at a time.
 fn reserve(last: u32) -> Result {
-    if !wanted() {
-        return Ok(());
-    }
     for page in COUNTS.iter().take(last as usize / SITES + 1) {
         if page.load(Relaxed).is_null() {
             // ORDERING: Release publishes the counts, which are 0.
@@ -120,8 +119,10 @@ fn start() {
     // SAFETY: The root is there, and nobody else stores to this field.
     unsafe { blog_root.update(|root| (*root).counts = table) };
     if wanted() {
+        RESERVE.populate(reserve);
         LEAVING.populate(add);
     }
+    SECTIONS.populate(sections);
 }
 
 /// Writes the next page of counts that has any; `from`: how many pages were looked at. A reader

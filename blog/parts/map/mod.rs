@@ -47,15 +47,14 @@ use kernel::{
 };
 
 use crate::{
-    floor::{
-        Event,
-        Part, //
-    },
+    floor::Part,
     memory::{
         block::Block,
         pool::Store,
         source,
+        Follower,
         Memory,
+        FOLLOWER,
         RINGS,
         SIZES, //
     },
@@ -77,7 +76,9 @@ use crate::{
 };
 
 pub(crate) static PART: Part = Part {
-    event,
+    start: || {
+        FOLLOWER.populate(Follower { resized, ends });
+    },
     folder,
     ..Part::NONE
 };
@@ -88,14 +89,6 @@ fn folder(dir: &Dir, state: Option<&State>) {
     if let Some(state) = state {
         // For the owner: a process that maps memory sees all that is in it.
         dir.file::<Map>(c"map", 0o400, state.id());
-    }
-}
-
-fn event(event: Event<'_>) {
-    match event {
-        Event::Resized(memory) => resized(memory),
-        Event::Ends(memory) => ends(memory),
-        _ => (),
     }
 }
 

@@ -81,7 +81,10 @@ use crate::{
     },
     registry::{
         self,
-        state::State,
+        state::{
+            State,
+            MISSED, //
+        },
         words, //
     },
     sys::glue,
@@ -91,7 +94,6 @@ use crate::{
 pub(crate) static PART: Part = Part {
     start,
     event,
-    count,
     files: &[FileOf {
         name: c"probes",
         show: Some(show),
@@ -188,6 +190,7 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 fn start() {
     // SAFETY: Called once, first.
     unsafe { PROBES.init() };
+    MISSED.populate(count);
 }
 
 impl Probes {

@@ -16,7 +16,10 @@ use kernel::{
 
 use crate::{
     floor::Part,
-    read::selection::Choice,
+    read::selection::{
+        Choice,
+        CHOOSE, //
+    },
     registry::words, //
 };
 
@@ -28,7 +31,9 @@ use crate::{
 mod tests;
 
 pub(crate) static PART: Part = Part {
-    choose: Some(choose),
+    start: || {
+        CHOOSE.populate(choose);
+    },
     ..Part::NONE
 };
 
