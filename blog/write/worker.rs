@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The worker, which runs about once a second: it has the clocks looked at, and puts memory on shelves that log calls have left.
+//! The worker, which runs about once a second: it has the clocks looked at, and puts memory on
+//! shelves that log calls have left.
 //!
 //! It is a deferrable work item, so it wakes no idle CPU: while the CPU sleeps that has queued it,
 //! it waits, also where others log. Nothing else of BLog runs in the background, and no log call

@@ -8,6 +8,7 @@ mod suite {
     use crate::{
         registry::images::Query,
         registry::words::*,
+        sys::glue,
         tests::rig::Rig, //
     };
     use kernel::{
@@ -29,7 +30,6 @@ mod suite {
     };
 
     unsafe extern "C" {
-        safe fn blog_hash(bytes: u64, len: usize, hash: &mut u64) -> bool;
         safe fn blog_hash_lock(lock: usize) -> u64;
     }
 
@@ -131,9 +131,8 @@ mod suite {
         assert!(number != blog_hash_lock(lock + 64) && number == blog_hash_lock(lock));
         // As a number, and as bytes that begin with what may come before it.
         for bytes in [&[lock][..], &[0, lock], &[1, lock], &[lock, 0]] {
-            let mut hash = 0;
-            let done = blog_hash(bytes.as_ptr() as u64, size_of_val(bytes), &mut hash);
-            assert!(done && hash != number);
+            let hash = glue::hash(bytes.as_ptr() as u64, size_of_val(bytes));
+            assert!(hash.is_some_and(|hash| hash != number));
         }
     }
 

@@ -162,7 +162,10 @@ def test_the_guides_have_all_options_of_kconfig() -> None:
     kconfig = (TOP / "Kconfig").read_text()
     guide = (TOP / "Documentation/blog/admin-guide.rst").read_text()
     deploy = (TOP / "Documentation/blog/deploy.rst").read_text()
-    options = set(re.findall(r"^config (\w+)$", kconfig, re.MULTILINE)) - {"BLOG_HOOKS", "BLOG_TASK_POINTER"}
+    options = set(re.findall(r"^config (\w+)$", kconfig, re.MULTILINE)) - {
+        "BLOG_HOOKS",
+        "BLOG_TASK_POINTER",
+    }
     assert not [name for name in options if f"CONFIG_{name}" not in guide]
     selected = re.findall(r"^\tselect (\w+)$", kconfig, re.MULTILINE)
     assert not [name for name in selected if f"``{name}``" not in guide or name not in deploy]

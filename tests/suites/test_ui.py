@@ -28,7 +28,14 @@ TIER = "fast"
 
 CASES = TOP / "tests/ui/cases"
 KERNEL = TOP / "tests/host/kernel/Cargo.toml"
-CFG = ['CONFIG_BLOG="m"', "CONFIG_BLOG_HOOKS", "CONFIG_BLOG_TASK_POINTER", "CONFIG_UML", "CONFIG_SMP", "MODULE"]
+CFG = [
+    'CONFIG_BLOG="m"',
+    "CONFIG_BLOG_HOOKS",
+    "CONFIG_BLOG_TASK_POINTER",
+    "CONFIG_UML",
+    "CONFIG_SMP",
+    "MODULE",
+]
 OF_RUSTC = re.compile(
     r"no rules expected|\d+ positional arguments? in format string|invalid reference to positional"
     r"|(?:named )?argument never used|multiple unused formatting arguments|duplicate argument"

@@ -19,6 +19,10 @@ use kernel::blog::{
 
 pub(crate) mod pack;
 
+use crate::sys::glue::{
+    copy_nofault,
+    hash, //
+};
 use self::pack::{
     pack,
     pack_simple,

@@ -2,10 +2,14 @@
 
 //! The arguments of a C call, packed into a record by the [codes](Codes) of its format.
 //!
-//! `ccall.c` reads the memory at pointers, so a bad pointer does no harm, and text that changes
+//! Functions in C read the memory at pointers, so a bad pointer does no harm, and text that changes
 //! meanwhile is some text that fits. The rest needs no kernel and compiles on the host unchanged.
 //! Nothing here allocates.
 
+use super::{
+    copy_nofault,
+    hash, //
+};
 use core::ptr;
 use kernel::blog::{
     unaligned::store_unaligned,
@@ -68,16 +72,6 @@ unsafe extern "C" {
     /// Length of the string at `s`, of which `max` bytes at most are looked at; less than 0: it
     /// can't be read.
     safe fn blog_string_length(s: u64, max: usize) -> isize;
-
-    /// Copies memory. False: it can't be read, and `dst` may have anything.
-    ///
-    /// # Safety
-    ///
-    /// `dst` is valid for writes of `size` bytes.
-    fn blog_copy_nofault(dst: *mut u8, src: u64, size: usize) -> bool;
-
-    /// Makes the hash of `len` bytes. False: they can't be read.
-    safe fn blog_hash(bytes: u64, len: usize, hash: &mut u64) -> bool;
 
     /// Stores at most `size` bytes, and 7 more, of what the object of this kind (see [`TEXT`]) is
     /// called, and returns how many there are; less than 0: it can't be read.
@@ -234,13 +228,7 @@ pub(crate) fn load(address: u64) -> Option<u64> {
     check(address).ok()?;
     let mut word = [0; 8];
     // SAFETY: There is room for 8 bytes.
-    unsafe { blog_copy_nofault(word.as_mut_ptr(), address, 8) }.then_some(u64::from_ne_bytes(word))
-}
-
-/// The hash of memory; `None`: it can't be read.
-fn hash(address: u64, len: usize) -> Option<u64> {
-    let mut hash = 0;
-    blog_hash(address, len, &mut hash).then_some(hash)
+    unsafe { copy_nofault(word.as_mut_ptr(), address, 8) }.then_some(u64::from_ne_bytes(word))
 }
 
 /// A payload that is put together.
@@ -337,7 +325,7 @@ impl Packer {
                     let size = [next(), next()].map(usize::from);
                     let (size, at) = (size[0] | size[1] << 4, arg());
                     // SAFETY: As `memory` says.
-                    self.memory(size, at, |dst| unsafe { blog_copy_nofault(dst, at, size) });
+                    self.memory(size, at, |dst| unsafe { copy_nofault(dst, at, size) });
                 }
                 SOCKADDR => {
                     let (prints, at) = (next(), arg());
@@ -538,7 +526,7 @@ unsafe fn copy_bits(dst: *mut u8, address: u64, size: usize, bits: usize) -> boo
     let used = size.min(bits.div_ceil(8));
     // SAFETY: By this function's requirement.
     unsafe {
-        if !blog_copy_nofault(dst, address, used) {
+        if !copy_nofault(dst, address, used) {
             return false;
         }
         ptr::write_bytes(dst.add(used), 0, size - used);
@@ -557,7 +545,7 @@ unsafe fn copy_bits(dst: *mut u8, address: u64, size: usize, bits: usize) -> boo
 unsafe fn copy_pairs(dst: *mut u8, address: u64, size: usize, pairs: u16) -> bool {
     // SAFETY: By this function's requirement.
     unsafe {
-        if !blog_copy_nofault(dst, address, size) {
+        if !copy_nofault(dst, address, size) {
             return false;
         }
         let others = (0..size / 2).filter(|n| pairs >> n & 1 == 0);
@@ -577,7 +565,7 @@ unsafe fn copy_socket(dst: *mut u8, address: u64, prints: u8) -> bool {
     // SAFETY: There are two bytes in `family`; and by this function's requirement.
     unsafe {
         ptr::write_bytes(dst, 0, SOCKADDR_SIZE);
-        if !blog_copy_nofault(family.as_mut_ptr(), address, 2) {
+        if !copy_nofault(family.as_mut_ptr(), address, 2) {
             return false;
         }
         match u16::from_ne_bytes(family) {

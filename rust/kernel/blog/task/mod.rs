@@ -3,8 +3,8 @@
 //! The rings of a task: its [table](Tls), and where that is.
 //!
 //! A table has one of two homes, with the same functions: the task itself, where `task_struct` has
-//! a pointer ([`pointer`]), or a hash table of all tasks that have rings ([`hash`]). Only a log call
-//! of the task itself gives it a table; the hook at the task's end takes it.
+//! a pointer (`pointer.rs`), or a hash table of all tasks that have rings (`hash.rs`). Only a log
+//! call of the task itself gives it a table; the hook at the task's end takes it.
 //!
 //! What is missing has a placeholder, so that the fast path need not test for null: a task without
 //! rings has a table in which nothing is found.

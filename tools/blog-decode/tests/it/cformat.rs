@@ -77,7 +77,7 @@ fn space<'a>() -> &'a Space {
     unsafe { &*SPACE.get() }
 }
 
-/// In place of the kernel's function, as the other three.
+/// In place of a function of the kernel, as the others.
 #[no_mangle]
 extern "C" fn blog_string_length(address: u64, max: usize) -> isize {
     let space = space();
@@ -93,16 +93,14 @@ extern "C" fn blog_string_length(address: u64, max: usize) -> isize {
 }
 
 /// Adds up the bytes; those of a number are not in the space.
-#[no_mangle]
-extern "C" fn blog_hash(address: u64, len: usize, hash: &mut u64) -> bool {
-    let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u64::from(byte)).sum();
-    match space().get(address, len) {
-        Some(bytes) => *hash = sum(bytes),
-        None if address >= BASE => return false,
+fn hash(address: u64, len: usize) -> Option<u64> {
+    let bytes = match space().get(address, len) {
+        Some(bytes) => bytes,
+        None if address >= BASE => return None,
         // SAFETY: It is the packer's own.
-        None => *hash = sum(unsafe { std::slice::from_raw_parts(address as *const u8, len) }),
-    }
-    true
+        None => unsafe { std::slice::from_raw_parts(address as *const u8, len) },
+    };
+    Some(bytes.iter().map(|&byte| u64::from(byte)).sum())
 }
 
 /// It stores as many bytes as that may.
@@ -132,8 +130,7 @@ unsafe extern "C" fn blog_text(kind: u32, address: u64, dst: *mut u8, len: usize
     text.len() as isize
 }
 
-#[no_mangle]
-unsafe extern "C" fn blog_copy_nofault(dst: *mut u8, address: u64, len: usize) -> bool {
+unsafe fn copy_nofault(dst: *mut u8, address: u64, len: usize) -> bool {
     let space = space();
     let bytes = space.get(address, len).filter(|_| !space.gone.get());
     if let Some(bytes) = bytes {
