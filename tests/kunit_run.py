@@ -58,6 +58,9 @@ class Ran:
     def case(self, name: str) -> str:
         """The problem of a case; nothing, if it passed."""
         suite, _, case = name.partition(".")
+        if suite == "blog_capture" and self.kernel.flavour == "stock-kunit":
+            # Without patches, messages of drivers in Rust are not captured.
+            return "it ran" if suite in self.suites else ""
         if suite not in self.suites:
             return f"the suite did not run\n{self.result.told()}"
         for test in self.suites[suite].subtests:

@@ -19,14 +19,14 @@ use kernel::blog::{
 
 pub(crate) mod pack;
 
-use crate::sys::glue::{
-    copy_nofault,
-    hash, //
-};
 use self::pack::{
     pack,
     pack_simple,
     SLACK, //
+};
+use crate::sys::glue::{
+    copy_nofault,
+    hash, //
 };
 
 /// Writers for calls with as many arguments.
