@@ -163,12 +163,8 @@ struct blog_component {
 void blog_write1(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a);
 void blog_write2(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a,
 		 u64 b);
-void blog_write3(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a,
-		 u64 b, u64 c);
 void blog_write4(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a,
 		 u64 b, u64 c, u64 d);
-void blog_write6(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a,
-		 u64 b, u64 c, u64 d, u64 e, u64 f);
 void blog_write8(const struct blog_component *component, u32 site_shl10, const u64 *words, u64 a,
 		 u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h);
 void blog_write(const struct blog_component *component, u32 site_shl10, const u64 *words,
@@ -185,21 +181,24 @@ void blog_write(const struct blog_component *component, u32 site_shl10, const u6
 #define __BLOG_DESCRIPTOR_VERSION	3
 #define __BLOG_PLACE_MAGIC		0x50464c42
 
-/* The writer is one for so many arguments, or the next one with zeros. The format is not passed. */
+/*
+ * Pick the writer with this many parameters, or the next larger one, padded with zeros. The format
+ * is not passed.
+ */
 #define __blog_u64(x)			((u64)(unsigned long)(x))
 #define __blog_pass_0(to, f)		blog_write1(to, 0)
 #define __blog_pass_1(to, f, a)		blog_write1(to, __blog_u64(a))
 #define __blog_pass_2(to, f, a, b)	blog_write2(to, __blog_u64(a), __blog_u64(b))
 #define __blog_pass_3(to, f, a, b, c)						\
-	blog_write3(to, __blog_u64(a), __blog_u64(b), __blog_u64(c))
+	blog_write4(to, __blog_u64(a), __blog_u64(b), __blog_u64(c), 0)
 #define __blog_pass_4(to, f, a, b, c, d)					\
 	blog_write4(to, __blog_u64(a), __blog_u64(b), __blog_u64(c), __blog_u64(d))
 #define __blog_pass_5(to, f, a, b, c, d, e)					\
-	blog_write6(to, __blog_u64(a), __blog_u64(b), __blog_u64(c), __blog_u64(d), \
-		    __blog_u64(e), 0)
+	blog_write8(to, __blog_u64(a), __blog_u64(b), __blog_u64(c), __blog_u64(d), \
+		    __blog_u64(e), 0, 0, 0)
 #define __blog_pass_6(to, f, a, b, c, d, e, g)					\
-	blog_write6(to, __blog_u64(a), __blog_u64(b), __blog_u64(c), __blog_u64(d), \
-		    __blog_u64(e), __blog_u64(g))
+	blog_write8(to, __blog_u64(a), __blog_u64(b), __blog_u64(c), __blog_u64(d), \
+		    __blog_u64(e), __blog_u64(g), 0, 0)
 #define __blog_pass_7(to, f, a, b, c, d, e, g, h)				\
 	blog_write8(to, __blog_u64(a), __blog_u64(b), __blog_u64(c), __blog_u64(d), \
 		    __blog_u64(e), __blog_u64(g), __blog_u64(h), 0)

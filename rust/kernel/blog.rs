@@ -98,8 +98,7 @@ pub use self::call::{
     write::{
         cold,
         counter,
-        write_open,
-        write_open_slow, //
+        write_open, //
     }, //
 };
 #[cfg(CONFIG_BLOG_HOOKS)]

@@ -97,9 +97,7 @@ EXPORT_SYMBOL_GPL(blog_write);
 
 EXPORT_RUST_SYMBOL_GPL(blog_write1);
 EXPORT_RUST_SYMBOL_GPL(blog_write2);
-EXPORT_RUST_SYMBOL_GPL(blog_write3);
 EXPORT_RUST_SYMBOL_GPL(blog_write4);
-EXPORT_RUST_SYMBOL_GPL(blog_write6);
 EXPORT_RUST_SYMBOL_GPL(blog_write8);
 
 /*

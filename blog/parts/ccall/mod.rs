@@ -11,9 +11,12 @@ use core::{
 };
 use kernel::blog::{
     unaligned::store_unaligned,
-    wire::pack::Codes,
+    wire::{
+        pack::Codes,
+        record::HEADER_SIZE,
+        types::MAX_PAYLOAD, //
+    },
     write_open,
-    write_open_slow,
     RawComponent, //
 };
 
@@ -24,9 +27,15 @@ use self::pack::{
     pack_simple,
     SLACK, //
 };
-use crate::sys::glue::{
-    copy_nofault,
-    hash, //
+use crate::{
+    sys::glue::{
+        copy_nofault,
+        hash, //
+    },
+    write::slow::{
+        blog_reserve,
+        blog_stored, //
+    }, //
 };
 
 /// Writers for calls with as many arguments.
@@ -108,9 +117,7 @@ macro_rules! writers {
 writers! {
     blog_write1 write1(a);
     blog_write2 write2(a, b 2);
-    blog_write3 write3(a, b 2, c 3);
     blog_write4 write4(a, b 2, c 3, d 4);
-    blog_write6 write6(a, b 2, c 3, d 4, e 5, f 6);
     blog_write8 write8(a, b 2, c 3, d 4, e 5, f 6, g 7, h 8);
 }
 
@@ -149,8 +156,8 @@ pub(crate) unsafe extern "C" fn blog_write_packed(
 ///
 /// # Safety
 ///
-/// The site is on for `component`, and has this id, or one more if it is a warning or an error: see
-/// [`write_open_slow`]. With these codes, no record is too long.
+/// The site is on for `component`, and has this id, or one more if it is a warning or an error:
+/// [`Place::WARNS`](kernel::blog::ring::Place::WARNS). With these codes, no record is too long.
 pub(crate) unsafe fn write<A: AsRef<[u64]>>(
     component: &RawComponent,
     site_shl10: u32,
@@ -165,5 +172,43 @@ pub(crate) unsafe fn write<A: AsRef<[u64]>>(
         (size + SLACK <= room.len()).then_some(size)
     };
     // SAFETY: By this function's requirements; `pack` wants no more than it may.
-    unsafe { write_open_slow(component, site_shl10, SLACK, &need, fill) };
+    unsafe { write_open_slow(component, site_shl10, &need, fill) };
+}
+
+/// Does what is left to do for a record of which `fill` knows the size; it leaves in `need` how
+/// many bytes it wants.
+///
+/// # Safety
+///
+/// As for [`write`]; no record has begun. `fill` is as for [`write_open`], and stores
+/// [`MAX_PAYLOAD`] bytes at most, where there is room for [`SLACK`] more.
+unsafe fn write_open_slow(
+    component: &RawComponent,
+    site_shl10: u32,
+    need: &Cell<usize>,
+    fill: impl Fn(*mut u8, Range<usize>) -> Option<usize>,
+) {
+    let warns = site_shl10 & 1;
+    let site_shl10 = site_shl10 - warns;
+    // Where the next record goes; then where there is room for this one; and if that has grown
+    // meanwhile, where there is room for any.
+    let mut size = 0;
+    while size <= MAX_PAYLOAD {
+        let bytes = (HEADER_SIZE + size + SLACK) as u32;
+        // SAFETY: `fill` is as this function requires, and has stored the bytes.
+        let is_done = unsafe {
+            let place = blog_reserve(component, None, bytes, warns.into());
+            place.put_open(site_shl10, |to, room| {
+                let size = fill(to, room)?;
+                if component.is_watched() {
+                    blog_stored(component, site_shl10, to, size);
+                }
+                Some(size)
+            })
+        };
+        if is_done {
+            return;
+        }
+        size = need.get().max(if size == 0 { 1 } else { MAX_PAYLOAD });
+    }
 }

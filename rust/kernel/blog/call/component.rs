@@ -309,8 +309,9 @@ impl RawComponent {
 
     /// Whether `blog/` is to see what is stored.
     #[cfg(CONFIG_BLOG_HOOKS)]
+    #[doc(hidden)]
     #[inline(always)]
-    pub(super) fn is_watched(&self) -> bool {
+    pub fn is_watched(&self) -> bool {
         self.slot() == WATCHED
     }
 

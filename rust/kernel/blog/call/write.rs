@@ -9,20 +9,14 @@ use super::{
             Place,
             Writing, //
         },
-        wire::{
-            record::HEADER_SIZE,
-            types::MAX_PAYLOAD, //
-        }, //
+        wire::record::HEADER_SIZE, //
     },
     abi,
     arch,
     component::RawComponent,
     context, //
 };
-use core::{
-    cell::Cell,
-    ops::Range, //
-};
+use core::ops::Range;
 
 /// Marks a call as cold for the compiler.
 #[doc(hidden)]
@@ -114,46 +108,4 @@ pub unsafe fn write_open(
     let ring = context::ring(component);
     // SAFETY: As in `write`; `fill` is as this function requires.
     unsafe { (*ring).write_open(|| component.slot(), site_shl10, clock, fill) }
-}
-
-/// Does what is left to do for such a record. Only `blog/` calls it.
-///
-/// `fill` leaves in `need` how many bytes it wants.
-///
-/// # Safety
-///
-/// As for [`write()`], but `site_shl10` is one more where that is [`Place::WARNS`]; no record has
-/// begun. `fill` is as for [`write_open()`], and stores [`MAX_PAYLOAD`] bytes at most, where there
-/// is room for `slack` more.
-#[doc(hidden)]
-pub unsafe fn write_open_slow(
-    component: &RawComponent,
-    site_shl10: u32,
-    slack: usize,
-    need: &Cell<usize>,
-    fill: impl Fn(*mut u8, Range<usize>) -> Option<usize>,
-) {
-    let warns = site_shl10 & 1;
-    let site_shl10 = site_shl10 - warns;
-    // Where the next record goes; then where there is room for this one; and if that has grown
-    // meanwhile, where there is room for any.
-    let mut size = 0;
-    while size <= MAX_PAYLOAD {
-        let bytes = (HEADER_SIZE + size + slack) as u32;
-        // SAFETY: `fill` is as this function requires, and has stored the bytes.
-        let is_done = unsafe {
-            let place = abi::blog_reserve(component, None, bytes, warns.into());
-            place.put_open(site_shl10, |to, room| {
-                let size = fill(to, room)?;
-                if component.is_watched() {
-                    abi::blog_stored(component, site_shl10, to, size);
-                }
-                Some(size)
-            })
-        };
-        if is_done {
-            return;
-        }
-        size = need.get().max(if size == 0 { 1 } else { MAX_PAYLOAD });
-    }
 }
