@@ -4,12 +4,12 @@
  */
 
 #include <linux/errno.h>
+#include <linux/kconfig.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
 #include "glue.h"
 
-#ifdef CONFIG_TRACEPOINTS
 struct blog_wanted_tracepoint {
 	const char *name;
 	struct tracepoint *found;
@@ -33,25 +33,21 @@ static struct tracepoint *blog_find_tracepoint(const char *name)
 
 int blog_tracepoint_attach(const char *name, void *probe, void *data)
 {
-	struct tracepoint *tp = blog_find_tracepoint(name);
+	struct tracepoint *tp;
 
+	if (!IS_ENABLED(CONFIG_TRACEPOINTS))
+		return -EOPNOTSUPP;
+	tp = blog_find_tracepoint(name);
 	return tp ? tracepoint_probe_register(tp, probe, data) : -ENOENT;
 }
 
 void blog_tracepoint_detach(const char *name, void *probe, void *data)
 {
-	struct tracepoint *tp = blog_find_tracepoint(name);
+	struct tracepoint *tp;
 
+	if (!IS_ENABLED(CONFIG_TRACEPOINTS))
+		return;
+	tp = blog_find_tracepoint(name);
 	if (tp && !tracepoint_probe_unregister(tp, probe, data))
 		tracepoint_synchronize_unregister();
 }
-#else
-int blog_tracepoint_attach(const char *name, void *probe, void *data)
-{
-	return -EOPNOTSUPP;
-}
-
-void blog_tracepoint_detach(const char *name, void *probe, void *data)
-{
-}
-#endif

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Tracepoints by name: the Rust side of `tracepoint.c`. Process context.
+//! The tracepoint of the hung-task detector: the Rust side of `tracepoint.c`. Process context.
 
+use core::ptr;
 use kernel::{
+    bindings::task_struct,
     error::to_result,
     prelude::*, //
 };
@@ -11,13 +13,13 @@ unsafe extern "C" {
     fn blog_tracepoint_attach(name: *const c_char, probe: *mut c_void, data: *mut c_void) -> c_int;
 }
 
-/// Has `probe` called at each hit of a tracepoint, with `data` and then what that has, in its
-/// context. `ENOENT`: there is no such tracepoint; `EOPNOTSUPP`: there are none.
-///
-/// # Safety
-///
-/// `probe` takes `data` and no more than the tracepoint's arguments, for good. It is attached once.
-pub(crate) unsafe fn attach(name: &CStr, probe: *mut c_void, data: *mut c_void) -> Result {
-    // SAFETY: By this function's requirement.
-    to_result(unsafe { blog_tracepoint_attach(name.as_char_ptr(), probe, data) })
+/// Of the type that the tracepoint calls, which CFI compares: with data, and a valid task.
+pub(crate) type OnHang = unsafe extern "C" fn(*mut c_void, *mut task_struct);
+
+/// Has `probe` called with each task that the detector finds, from now on. `ENOENT` or
+/// `EOPNOTSUPP`: this kernel has none. Once for each `probe`.
+pub(crate) fn on_hang(probe: OnHang) -> Result {
+    let name = c"sched_process_hang".as_char_ptr();
+    // SAFETY: It is of the tracepoint's type, and stays.
+    to_result(unsafe { blog_tracepoint_attach(name, probe as *mut c_void, ptr::null_mut()) })
 }

@@ -18,12 +18,14 @@
 //! also has the id of the component that it is of.
 
 use core::sync::atomic::{
+    AtomicBool,
     AtomicI32,
     AtomicU32,
     AtomicU64,
     Ordering::*, //
 };
 use kernel::{
+    bindings::task_struct,
     blog::{
         task::MAX_COMPONENTS,
         wire::record::LEN_BITS, //
@@ -36,7 +38,6 @@ use kernel::{
     }, //
 };
 
-mod hang;
 mod parse;
 
 /// KUnit can only be called from here if it is built in, or this is a module, too.
@@ -59,7 +60,9 @@ use crate::{
         ALL_FROZEN,
         OBSERVER, //
     },
-    tasks, //
+    sys::tracepoint,
+    tasks,
+    write::tables, //
 };
 
 pub(crate) static PART: Part = Part {
@@ -70,7 +73,7 @@ pub(crate) static PART: Part = Part {
         show: Some(show),
         write: Some(|state, text| {
             let wanted = parse::parse_trigger(text)?;
-            if wanted.is_some_and(|wanted| wanted.site.is_none()) && !hang::watches() {
+            if wanted.is_some_and(|wanted| wanted.site.is_none()) && !HANGS.load(Relaxed) {
                 return Err(ENOENT);
             }
             set(state, wanted)
@@ -82,15 +85,12 @@ pub(crate) static PART: Part = Part {
 
 global_lock! {
     // SAFETY: `start` is called before anything else here.
-    /// Held while triggers are made.
-    unsafe(uninit) static MAKING: Mutex<()> = ();
-}
-
-global_lock! {
-    // SAFETY: As above.
-    /// Held while a trigger is set, or ends with its component. Nobody waits under it.
+    /// Held while a trigger is set, or ends with its component.
     unsafe(uninit) static SETTING: Mutex<()> = ();
 }
+
+/// Whether the hung-task detector calls [`hang`].
+static HANGS: AtomicBool = AtomicBool::new(false);
 
 /// Triggers that are made together.
 const GROUP: usize = 32;
@@ -111,34 +111,25 @@ fn of(state: &State) -> Option<&'static Trigger> {
     at(state.slot()).filter(|trigger| trigger.id.load(Relaxed) == state.id())
 }
 
-/// Makes the triggers of a slot's group.
-fn make(slot: u16) -> Result {
-    let group = TRIGGERS.get(usize::from(slot) / GROUP).ok_or(EINVAL)?;
-    let _guard = MAKING.lock();
-    if group.as_ref().is_none() {
-        group.populate(KBox::new([const { Trigger::new() }; GROUP], GFP_KERNEL)?);
-    }
-    Ok(())
-}
-
 /// Arms a component's trigger, or ends what it has done. `ENODEV`: the component is gone.
 fn set(state: &State, wanted: Option<Wanted>) -> Result {
-    if wanted.is_some() {
-        make(state.slot())?;
+    let _guard = SETTING.lock();
+    // One that goes from here on ends it: see `event`.
+    if state.is_going() {
+        return Err(ENODEV);
     }
-    let Some(trigger) = at(state.slot()) else {
-        return Ok(());
-    };
-    state.watch(|| {
-        let _guard = SETTING.lock();
-        // One that goes from here on ends it: see `event`.
-        if state.is_going() {
-            return Err(ENODEV);
-        }
-        trigger.id.store(state.id(), Relaxed);
-        trigger.set(state, wanted);
-        Ok(())
-    })
+    let group = TRIGGERS.get(usize::from(state.slot()) / GROUP);
+    let group = group.ok_or(EINVAL)?;
+    if wanted.is_some() && group.as_ref().is_none() {
+        group.populate(KBox::new([const { Trigger::new() }; GROUP], GFP_KERNEL)?);
+    }
+    if let Some(trigger) = at(state.slot()) {
+        state.watch(|| {
+            trigger.id.store(state.id(), Relaxed);
+            trigger.set(state, wanted);
+        });
+    }
+    Ok(())
 }
 
 fn show(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -150,17 +141,29 @@ fn show(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 fn start() {
     // SAFETY: Called once, first.
-    unsafe {
-        MAKING.init();
-        SETTING.init();
-    }
+    unsafe { SETTING.init() };
     OBSERVER.populate(Observer {
         watches: |state| of(state).is_some_and(Trigger::waits_for_record),
         stored: |state, site_shl10, payload| {
             of(state).is_some_and(|trigger| trigger.stored(state, site_shl10, payload))
         },
     });
-    hang::start();
+    HANGS.store(tracepoint::on_hang(hang).is_ok(), Relaxed);
+}
+
+/// What the hung-task detector finds fires the triggers that wait for it.
+///
+/// # Safety
+///
+/// `task` is valid.
+unsafe extern "C" fn hang(_: *mut c_void, task: *mut task_struct) {
+    // SAFETY: By this function's requirement.
+    let pid = unsafe { tasks::facts(task) }.pid;
+    tables::each_state(|state| {
+        if let Some(trigger) = of(state) {
+            trigger.hang(state, pid);
+        }
+    });
 }
 
 fn event(event: Event<'_>) {
@@ -230,18 +233,16 @@ impl Test {
         let mut raw = [0; 8];
         raw[..bytes.len()].copy_from_slice(bytes);
         let unused = 64 - 8 * u32::from(self.size);
-        let mut found = u64::from_ne_bytes(raw);
-        let mut value = self.value;
-        if self.signed {
-            let extended = (found << unused) as i64 >> unused;
-            // Order of signed numbers as that of unsigned ones
-            (found, value) = (extended as u64 ^ 1 << 63, value ^ 1 << 63);
-        }
+        let found = u64::from_ne_bytes(raw);
+        let order = match self.signed {
+            true => ((found << unused) as i64 >> unused).cmp(&(self.value as i64)),
+            false => found.cmp(&self.value),
+        };
         match self.compare {
-            Compare::Eq => found == value,
-            Compare::Ne => found != value,
-            Compare::Lt => found < value,
-            Compare::Gt => found > value,
+            Compare::Eq => order.is_eq(),
+            Compare::Ne => order.is_ne(),
+            Compare::Lt => order.is_lt(),
+            Compare::Gt => order.is_gt(),
         }
     }
 }
