@@ -19,7 +19,6 @@ use kernel::{
     transmute::AsBytes, //
 };
 
-use super::console::Deflate;
 use crate::read::sections::{
     self,
     Form, //
@@ -28,44 +27,67 @@ use crate::read::sections::{
 const HEADER: usize = size_of::<format::SectionHeader>();
 /// A line is not begun if it would have to be shorter.
 const LEAST: usize = 340;
+/// About so much of a line, packed, comes before its records.
+const FRONT: usize = 150;
 /// How often the packer runs for all lines together.
 const PACKS: u32 = 100;
 
+unsafe extern "C" {
+    // words.c
+    fn blog_pack(room: *mut u64, from: *const u8, len: usize, to: *mut u8, size: usize) -> usize;
+    safe fn blog_pack_room() -> usize;
+    pub(super) safe fn blog_words_due(why: u32) -> bool;
+    pub(super) fn blog_words_print(line: *const c_char, len: u32);
+    pub(super) safe fn blog_words_start();
+}
+
 pub(crate) struct Lines {
-    packer: Deflate,
+    /// What the packer needs.
+    packer: KVVec<u64>,
     /// Sections of the line that is being made.
     raw: KVVec<u8>,
     len: usize,
-    /// All lines that are complete, and the one that is being made.
-    packed: KVVec<[u8; PACKED_MAX]>,
-    lens: [usize; LINES],
+    /// Lines that are complete, one after the other, and then the one that is being made.
+    packed: KVVec<u8>,
+    /// Where each line ends.
+    ends: [usize; LINES],
     pub(crate) count: usize,
-    /// Bytes that are left for the others, and how often the packer may still run.
-    left: usize,
+    /// How often the packer may still run.
     packs: u32,
 }
 
 impl Lines {
     /// Process context.
     pub(crate) fn new() -> Result<Self> {
+        let words = blog_pack_room().div_ceil(size_of::<u64>());
         Ok(Self {
-            packer: Deflate::new()?,
+            packer: KVVec::from_elem(0, words, GFP_KERNEL)?,
             raw: KVVec::from_elem(0, RAW_MAX, GFP_KERNEL)?,
             len: 0,
-            packed: KVVec::from_elem([0; PACKED_MAX], LINES, GFP_KERNEL)?,
-            lens: [0; LINES],
+            packed: KVVec::from_elem(0, PACKED_ALL + RAW_MAX, GFP_KERNEL)?,
+            ends: [0; LINES],
             count: 0,
-            left: 0,
             packs: 0,
         })
     }
 
     pub(crate) fn clear(&mut self) {
-        (self.count, self.left, self.packs) = (0, PACKED_ALL, PACKS);
+        (self.count, self.packs) = (0, PACKS);
+    }
+
+    /// Where a line begins.
+    fn start(&self, n: usize) -> usize {
+        let before = n.checked_sub(1).and_then(|n| self.ends.get(n));
+        before.copied().unwrap_or(0)
+    }
+
+    /// Bytes that are left for the one that is being made.
+    fn left(&self) -> usize {
+        PACKED_ALL.saturating_sub(self.start(self.count))
     }
 
     pub(crate) fn are_full(&self) -> bool {
-        self.count >= LINES || self.left < LEAST || self.packs == 0
+        self.count >= LINES || self.left() < LEAST || self.packs == 0
     }
 
     /// Begins a line, from scratch if it was begun already.
@@ -104,29 +126,32 @@ impl Lines {
         Some(())
     }
 
-    /// Packs the line. `None`: it would be longer than `share`, or if it is the first one, which
-    /// has more to say, than a line may be.
-    pub(crate) fn pack(&mut self, share: usize) -> Option<()> {
-        self.packs = self.packs.checked_sub(1)?;
+    /// Packs the line, of which `size` bytes are records, and completes it. `Err`: it would be
+    /// longer than `share`, or if it is the first one, which has more to say, than a line may be.
+    /// About so many bytes of records would fit.
+    pub(crate) fn pack(&mut self, share: usize, size: usize) -> Result<(), usize> {
         let most = match self.count {
             0 => PACKED_MAX,
-            _ => share.clamp(LEAST, PACKED_MAX).min(self.left),
+            _ => share.clamp(LEAST, PACKED_MAX).min(self.left()),
         };
-        let to = self.packed.get_mut(self.count)?.get_mut(..most)?;
-        *self.lens.get_mut(self.count)? = self.packer.pack(self.raw.get(..self.len)?, to)?;
-        Some(())
-    }
-
-    /// Completes the line, as it was packed last.
-    pub(crate) fn end(&mut self) {
-        if let Some(len) = self.lens.get(self.count) {
-            self.left = self.left.saturating_sub(*len);
+        self.packs = self.packs.saturating_sub(1);
+        let start = self.start(self.count);
+        let from = self.raw.get(..self.len).unwrap_or_default();
+        let to = self.packed.get_mut(start..).unwrap_or_default();
+        let room = self.packer.as_mut_ptr();
+        // SAFETY: All of them are valid for their length, and the packer has the room that it needs.
+        let len = unsafe { blog_pack(room, from.as_ptr(), from.len(), to.as_mut_ptr(), to.len()) };
+        if (1..=most).contains(&len) {
+            *self.ends.get_mut(self.count).ok_or(0usize)? = start + len;
             self.count += 1;
+            return Ok(());
         }
+        let fit = size * (most - FRONT) / (len.max(most) - FRONT);
+        Err(fit.min(size * 3 / 4))
     }
 
     pub(crate) fn packed(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
-        let lines = self.packed.iter().zip(self.lens).take(self.count);
-        lines.map(|(line, len)| line.get(..len).unwrap_or_default())
+        let range = |n| self.start(n)..self.start(n + 1);
+        (0..self.count).map(move |n| self.packed.get(range(n)).unwrap_or_default())
     }
 }

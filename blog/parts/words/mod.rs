@@ -12,7 +12,6 @@
 use core::{
     ptr,
     sync::atomic::{
-        AtomicBool,
         AtomicPtr,
         Ordering::*, //
     }, //
@@ -44,8 +43,6 @@ use kernel::{
     transmute::AsBytes, //
 };
 
-mod console;
-mod hang;
 mod lines;
 mod newest;
 
@@ -57,7 +54,12 @@ mod newest;
 mod tests;
 
 use self::{
-    lines::Lines,
+    lines::{
+        blog_words_due,
+        blog_words_print,
+        blog_words_start,
+        Lines, //
+    },
     newest::{
         percpu_ring,
         CopiedRing,
@@ -89,7 +91,8 @@ use crate::{
             self,
             fetch_value, //
         },
-        hook, //
+        hook,
+        tracepoint, //
     },
     tasks::{
         self,
@@ -103,23 +106,21 @@ pub(crate) static PART: Part = Part {
     ..Part::NONE
 };
 
-/// Rings of an event: so many of the task, with those of who blocks it or of interrupts, and with
-/// those of warnings.
+/// Limits on the rings of an event, each including the one before: those of the task; those of its
+/// blockers, or of interrupts on this CPU; those of warnings.
 const OF_TASK: usize = 3;
 const OF_OTHERS: usize = 6;
 const RINGS: usize = 8;
 /// Pages that are passed on the way to the newest ones, in all rings: 64 MiB of them.
 const STEPS: u32 = (64 << 20) / PAGE_SIZE as u32;
-/// A piece has less than twice as many bytes of records.
+/// Bytes of records that a line is tried with first.
 const PIECE: usize = 2048;
-/// The last try for a piece is that for so many bytes more or less.
-const STEP: usize = 64;
 
 /// What an event needs, all of which is there from the start: the stack may be small.
 struct Room {
-    pub(crate) lines: Lines,
+    lines: Lines,
     copies: Copies,
-    pub(crate) rings: KVec<Newest>,
+    rings: KVec<Newest>,
     /// Pages that may still be passed on the way to the newest ones.
     steps: u32,
     chain: WaitChain,
@@ -130,7 +131,7 @@ struct Room {
 
 impl Room {
     /// Process context.
-    pub(crate) fn new() -> Result<Self> {
+    fn new() -> Result<Self> {
         Ok(Self {
             lines: Lines::new()?,
             copies: Copies::new()?,
@@ -148,7 +149,7 @@ impl Room {
     /// # Safety
     ///
     /// `task` is valid, and the current one unless it hangs. RCU's lock is held.
-    pub(crate) unsafe fn find(&mut self, why: Why, task: *mut task_struct) {
+    unsafe fn find(&mut self, why: Why, task: *mut task_struct) {
         let is_hung = why == Why::Hang;
         self.rings.clear();
         self.steps = STEPS;
@@ -223,7 +224,7 @@ impl Room {
         }
     }
 
-    pub(crate) fn make(&mut self, task: &format::Task, lists: CrashLists) {
+    fn make(&mut self, task: &format::Task, lists: CrashLists) {
         self.lines.clear();
         self.clock = clock::instant();
         let share = PACKED_ALL / self.rings.len().max(1);
@@ -238,48 +239,35 @@ impl Room {
 
     /// Makes a line of the ring at `n`; false: it has no more records, or there is no room.
     fn line(&mut self, n: usize, share: usize, task: &format::Task, lists: CrashLists) -> bool {
+        let mut want = PIECE;
         while !self.lines.are_full() {
-            let (mut want, mut step) = (0, PIECE);
-            while step >= STEP {
-                if let Some((_, true)) = self.put(n, want + step, share, task, lists) {
-                    want += step;
-                }
-                step /= 2;
-            }
-            let put = self.put(n, want, share, task, lists);
             let Some(ring) = self.rings.get_mut(n).filter(|ring| ring.known > 0) else {
                 break;
             };
-            match put {
+            let Some((len, start, size)) = ring.cut(&mut self.copies, want) else {
                 // The page is empty, or gone.
-                None => ring.back(),
-                Some((start, fits)) => {
-                    ring.took(start);
-                    if fits {
-                        self.lines.end();
+                ring.back();
+                continue;
+            };
+            let len = take_out(&mut self.copies.page, len, |site| lists.gets(site));
+            let written = self.write(n, len, task, lists);
+            let packed = match written {
+                Some(()) => self.lines.pack(share, size),
+                None => Err(size / 2),
+            };
+            match packed {
+                Err(fit) if size <= want => want = fit,
+                _ => {
+                    self.rings.get_mut(n).map(|ring| ring.took(start));
+                    if packed.is_ok() {
                         return true;
                     }
                     // No line has room for this record. Its number will be missing.
+                    want = PIECE;
                 }
             }
         }
         false
-    }
-
-    /// Tries a line with a piece of `want` bytes. Returns where that began, and whether it fits;
-    /// `None`: there is no such piece.
-    fn put(
-        &mut self,
-        n: usize,
-        want: usize,
-        share: usize,
-        task: &format::Task,
-        lists: CrashLists,
-    ) -> Option<(usize, bool)> {
-        let (len, start) = self.rings.get(n)?.cut(&mut self.copies, want)?;
-        let len = take_out(&mut self.copies.page, len, |site| lists.gets(site));
-        let written = self.write(n, len, task, lists);
-        Some((start, written.is_some() && self.lines.pack(share).is_some()))
     }
 
     /// Writes a line with a piece.
@@ -344,7 +332,9 @@ impl Room {
                 tag,
             };
             let len = wire::write(&mut self.text, &head, packed, |bytes| glue::crc32(0, bytes));
-            console::print(self.text.get(..len).unwrap_or_default());
+            let text = self.text.get(..len).unwrap_or_default();
+            // SAFETY: It is valid for its length.
+            unsafe { blog_words_print(text.as_ptr().cast(), text.len() as u32) };
         }
     }
 }
@@ -367,10 +357,8 @@ fn add_ring(lines: &mut Lines, room: &mut CopiedRing, ids: (u32, u32)) -> Option
     lines.add(Kind::Ring, &[section.as_bytes()])
 }
 
-/// What events use, one at a time; null where there was no memory for it.
+/// What events use, one at a time; null while one does, or where there was no memory for it.
 static ROOM: AtomicPtr<Room> = AtomicPtr::new(ptr::null_mut());
-/// Whether one does.
-static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// Prints the last words of a task, if they are wanted. Any context, but a hang in process context.
 ///
@@ -382,14 +370,11 @@ unsafe fn say(why: Why, task: *mut task_struct) {
         return;
     }
     // ORDERING: Acquire: what was done with the room before is done.
-    if BUSY.swap(true, Acquire) {
-        return;
-    }
+    let taken = ROOM.swap(ptr::null_mut(), Acquire);
     let guard = rcu::read_lock();
     // SAFETY: It stays, and nobody else uses it.
-    let room = unsafe { ROOM.load(Acquire).as_mut() };
-    let found = room.zip(describe::lists());
-    if let Some((room, lists)) = found.filter(|_| console::are_due(why as u32)) {
+    let found = unsafe { taken.as_mut() }.zip(describe::lists());
+    if let Some((room, lists)) = found.filter(|_| blog_words_due(why as u32)) {
         // SAFETY: By this function's requirement.
         let facts = unsafe { tasks::facts(task) }.task();
         // SAFETY: Likewise, and RCU's lock is held.
@@ -399,8 +384,10 @@ unsafe fn say(why: Why, task: *mut task_struct) {
         drop(guard);
         room.print(why);
     }
-    // ORDERING: Release: see above.
-    BUSY.store(false, Release);
+    if !taken.is_null() {
+        // ORDERING: Release: see above.
+        ROOM.store(taken, Release);
+    }
 }
 
 /// Called by `words.c`.
@@ -416,14 +403,25 @@ unsafe extern "C" fn blog_last_words(why: u32, task: *mut task_struct) {
     }
 }
 
+/// What the hung-task detector finds has last words.
+///
+/// # Safety
+///
+/// `task` is valid.
+unsafe extern "C" fn hang(_: *mut c_void, task: *mut task_struct) {
+    // SAFETY: By this function's requirement.
+    unsafe { say(Why::Hang, task) };
+}
+
 /// Process context, once.
 fn start() {
     match Room::new().and_then(|room| Ok(KBox::new(room, GFP_KERNEL)?)) {
         Ok(room) => {
             // ORDERING: Release: events find a complete room.
             ROOM.store(KBox::into_raw(room), Release);
-            console::start();
-            hang::start();
+            blog_words_start();
+            // Where this kernel has no detector, there is nothing to say.
+            let _ = tracepoint::on_hang(hang);
         }
         Err(e) => pr_warn!("no last words: {e:?}\n"),
     }

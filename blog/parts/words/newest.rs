@@ -263,9 +263,9 @@ impl Newest {
     }
 
     /// Copies the records before the last piece to `to.page`, at most `want` bytes of them but one
-    /// record at least, as a page of their own. Returns its length, and where it began. `None`:
-    /// this page has none, or is gone.
-    pub(crate) fn cut(&self, to: &mut Copies, want: usize) -> Option<(usize, usize)> {
+    /// record at least, as a page of their own. Returns its length, where it began, and how many
+    /// bytes there are before the last piece. `None`: this page has none, or is gone.
+    pub(crate) fn cut(&self, to: &mut Copies, want: usize) -> Option<(usize, usize, usize)> {
         let index = *self.pages.get(self.seq as usize % PAGES)?;
         let mut copy = to.copy(self.slot, index, Some(self.seq))?;
         let info = to.ring.info(self.slot, self.ring)?;
@@ -295,6 +295,6 @@ impl Newest {
             next: None,
         };
         let piece = piece::cut(page.get_mut(..PAGE_ROOM)?, &from)?;
-        Some((piece.len, start))
+        Some((piece.len, start, end - start))
     }
 }
