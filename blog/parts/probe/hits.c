@@ -7,12 +7,14 @@
 #include <linux/cleanup.h>
 #include <linux/err.h>
 #include <linux/hardirq.h>
+#include <linux/kallsyms.h>
 #include <linux/kconfig.h>
 #include <linux/kprobes.h>
 #include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/security.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "../../sys/glue.h"
 #include "hits.h"
@@ -24,6 +26,7 @@ struct blog_hook {
 	enum blog_hook_kind kind;
 	/* Of a tracepoint, only its name */
 	struct kretprobe rp;
+	char symbol[KSYM_NAME_LEN];
 };
 
 #ifdef CONFIG_KPROBES
@@ -110,11 +113,12 @@ static int blog_hook_register(struct blog_hook *hook)
 }
 
 /*
- * Has a place call blog_probe_hit() with @probe and @words words, from now on. @symbol, a function
- * or a tracepoint, and @probe stay until it is stopped. Returns an error pointer if it can't be.
+ * Has a place call blog_probe_hit() with @probe and @words words, from now on. @symbol, of @len
+ * bytes, is a function or a tracepoint; @probe stays until it is stopped. Returns an error pointer
+ * if it can't be.
  */
-struct blog_hook *blog_hook_start(enum blog_hook_kind kind, const char *symbol, u32 offset,
-				  u32 words, const void *probe)
+struct blog_hook *blog_hook_start(enum blog_hook_kind kind, const char *symbol, size_t len,
+				  u32 offset, u32 words, const void *probe)
 {
 	int err = security_locked_down(LOCKDOWN_KPROBES);
 
@@ -124,10 +128,12 @@ struct blog_hook *blog_hook_start(enum blog_hook_kind kind, const char *symbol, 
 
 	if (!hook)
 		return ERR_PTR(-ENOMEM);
+	if (len >= sizeof(hook->symbol))
+		return ERR_PTR(-ENOENT);
 	hook->kind = kind;
 	hook->probe = probe;
 	hook->words = words;
-	hook->rp.kp.symbol_name = symbol;
+	hook->rp.kp.symbol_name = memcpy(hook->symbol, symbol, len);
 	hook->rp.kp.offset = offset;
 	err = blog_hook_register(hook);
 	if (err)

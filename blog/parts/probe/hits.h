@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What hits.c and the files in Rust beside it call of each other.
+ * What hits.c and mod.rs call of each other.
  */
 
 #ifndef BLOG_HITS_H
@@ -8,14 +8,14 @@
 
 #include <linux/types.h>
 
-/* What is reached; HookKind of hits.rs. */
+/* What is reached; HookKind of parse.rs. */
 enum blog_hook_kind {
 	BLOG_HOOK_PLACE,
 	BLOG_HOOK_RETURN,
 	BLOG_HOOK_TRACEPOINT,
 };
 
-/* The most words of a probe; WORDS of hits.rs. */
+/* The most words of a probe; WORDS of parse.rs. */
 #define BLOG_PROBE_WORDS 11
 
 struct blog_hook;
@@ -24,8 +24,8 @@ struct blog_hook;
 void blog_probe_hit(const void *probe, const u64 *words);
 
 /* In C, called from Rust. */
-struct blog_hook *blog_hook_start(enum blog_hook_kind kind, const char *symbol, u32 offset,
-				  u32 words, const void *probe);
+struct blog_hook *blog_hook_start(enum blog_hook_kind kind, const char *symbol, size_t len,
+				  u32 offset, u32 words, const void *probe);
 u64 blog_hook_missed(const struct blog_hook *hook);
 u64 blog_hook_stop(struct blog_hook *hook);
 

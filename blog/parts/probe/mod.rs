@@ -15,7 +15,10 @@
 //! keeps.
 
 use core::{
-    ptr,
+    ptr::{
+        self,
+        NonNull, //
+    },
     slice,
     sync::atomic::{
         AtomicUsize,
@@ -38,6 +41,7 @@ use kernel::{
         RawComponent,
         Site, //
     },
+    error::from_err_ptr,
     fmt,
     prelude::*,
     str::BStr,
@@ -47,7 +51,6 @@ use kernel::{
     }, //
 };
 
-mod hits;
 mod parse;
 
 /// KUnit can only be called from here if it is built in, or this is a module, too.
@@ -57,16 +60,12 @@ mod parse;
 ))]
 mod tests;
 
-use self::{
-    hits::{
-        Hook,
-        WORDS, //
-    },
-    parse::{
-        Base,
-        Definition,
-        Fetch, //
-    }, //
+use self::parse::{
+    Base,
+    Definition,
+    Fetch,
+    HookKind,
+    WORDS, //
 };
 use crate::{
     crash::describe,
@@ -118,6 +117,20 @@ const TABLE_SIZE: usize = 16;
 const TABLE_ID_LEN: usize = 32;
 const TABLE_ID: usize = 36;
 
+unsafe extern "C" {
+    // hits.c
+    fn blog_hook_start(
+        kind: HookKind,
+        symbol: *const u8,
+        len: usize,
+        offset: u32,
+        words: u32,
+        target: *const c_void,
+    ) -> *mut c_void;
+    fn blog_hook_missed(hook: NonNull<c_void>) -> u64;
+    fn blog_hook_stop(hook: NonNull<c_void>) -> u64;
+}
+
 /// What a hit needs.
 ///
 /// # Invariants
@@ -136,9 +149,11 @@ struct Target {
 
 /// A probe.
 ///
-/// Its fields are dropped in this order: nobody hits the target when that goes.
+/// # Invariants
+///
+/// `hook` is a running one of `blog_hook_start`, and hits `target`.
 struct Probe {
-    hook: Hook,
+    hook: NonNull<c_void>,
     /// How many of the hook's misses are counted.
     counted: u64,
     target: KBox<Target>,
@@ -160,6 +175,13 @@ impl Probe {
         site.id()
     }
 
+    /// How often the place was reached, but could not call.
+    fn missed(&self) -> u64 {
+        // SAFETY: By the type invariants.
+        unsafe { blog_hook_missed(self.hook) }
+    }
+
+    /// Counts as lost what it has missed since the last time, of so much in all.
     fn count_missed(&mut self, missed: u64) {
         self.state
             .count_lost(Lost::Nested, missed.saturating_sub(self.counted));
@@ -169,7 +191,8 @@ impl Probe {
 
 impl Drop for Probe {
     fn drop(&mut self) {
-        let missed = self.hook.stop();
+        // SAFETY: By the type invariants; nobody uses it again. No hit runs on return.
+        let missed = unsafe { blog_hook_stop(self.hook) };
         self.count_missed(missed);
         let site = self.target.site.as_ptr();
         registry::with_images(|images| images.remove(|first| ptr::eq(first, site.cast())));
@@ -231,14 +254,22 @@ impl Probes {
             },
             GFP_KERNEL,
         )?;
-        let (kind, symbol, offset, words) =
-            (parsed.kind, parsed.symbol, parsed.offset, parsed.words);
-        let at = ptr::from_ref(&*target).cast();
-        // SAFETY: The target stays where it is, until the probe has stopped the hook; and it takes
-        // no more words than that.
-        let hook = unsafe { Hook::start(kind, symbol, offset, words, at) }?;
+        let symbol = parsed.symbol;
+        // SAFETY: The symbol is valid for its length. The target stays where it is, until the probe
+        // has stopped the hook; and it takes no more words than that.
+        let hook = unsafe {
+            blog_hook_start(
+                parsed.kind,
+                symbol.as_ptr(),
+                symbol.len(),
+                parsed.offset,
+                parsed.words as u32,
+                ptr::from_ref(&*target).cast(),
+            )
+        };
+        // INVARIANT: If it is no error, it runs.
         let new = Probe {
-            hook,
+            hook: NonNull::new(from_err_ptr(hook)?).ok_or(ENOMEM)?,
             counted: 0,
             target,
             state: state.clone(),
@@ -258,21 +289,16 @@ impl Probes {
 fn side_table(digits: &str) -> Result<(KVec<u8>, [u8; BUILD_ID_MAX])> {
     let mut table = KVec::from_elem(0, digits.len() / 2, GFP_KERNEL)?;
     glue::unhex(&mut table, digits)?;
-    let word = |at: usize| -> Option<u32> {
-        let bytes = table.get(at..at + 4)?;
-        Some(u32::from_le_bytes(bytes.try_into().ok()?))
-    };
+    let word = |at: usize| Some(u32::from_le_bytes(*table.get(at..)?.first_chunk()?) as usize);
     let is_table = table.starts_with(TABLE_MAGIC)
         && table.len() >= TABLE_HEADER
-        && word(TABLE_SIZE) == Some(table.len() as u32);
-    let len = word(TABLE_ID_LEN).ok_or(EINVAL)? as usize;
+        && word(TABLE_SIZE) == Some(table.len());
+    let given = word(TABLE_ID_LEN).and_then(|len| table.get(TABLE_ID..)?.get(..len));
+    let given = given.unwrap_or_default();
     let mut id = [0; BUILD_ID_MAX];
-    let given = table.get(TABLE_ID..TABLE_ID + len.min(TABLE_HEADER));
-    let place = id.get_mut(..len).ok_or(EINVAL)?;
-    for (to, from) in place.iter_mut().zip(given.ok_or(EINVAL)?) {
-        *to = *from;
-    }
-    let is_id = registry::images::build_id_len(&id) as usize == len && len != 0;
+    glue::copy(&mut id, given);
+    // One that is too long has another length here.
+    let is_id = registry::images::build_id_len(&id) as usize == given.len() && !given.is_empty();
     match is_table && is_id {
         true => Ok((table, id)),
         false => Err(EINVAL),
@@ -307,7 +333,7 @@ fn change(state: &State, text: &str) -> Result {
 /// Lists a component's probes: the site of each, how often it missed a hit, and what was written.
 fn show(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for probe in PROBES.lock().of(state) {
-        let (site, missed) = (probe.site(), probe.hook.missed());
+        let (site, missed) = (probe.site(), probe.missed());
         let line = BStr::from_bytes(&probe.line);
         f.write_fmt(fmt!("{site} {missed} {line}\n"))?;
     }
@@ -320,7 +346,7 @@ fn count(state: &State) {
         return;
     }
     for probe in PROBES.lock().of(state) {
-        let missed = probe.hook.missed();
+        let missed = probe.missed();
         probe.count_missed(missed);
     }
 }

@@ -31,16 +31,27 @@ use kernel::{
     prelude::*, //
 };
 
-use super::hits::{
-    HookKind,
-    WORDS, //
-};
 use crate::registry::words::parse_number;
 
+/// The most words that a hit comes with; `BLOG_PROBE_WORDS` of `hits.h`.
+pub(super) const WORDS: usize = 11;
 /// The most offsets of a fetch.
 const OFFSETS: usize = 6;
 /// Of codes, those that there is room for after the first one, which says how many words there are.
 const CODES: usize = 31;
+
+/// What is hit; `enum blog_hook_kind` of `hits.h`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum HookKind {
+    /// An instruction of a function: the words are what is in the registers of its arguments, and
+    /// then what is on the stack as at its start.
+    Place,
+    /// The return of a function: the word is what it returns.
+    Return,
+    /// A tracepoint: the words are its arguments, if it has so many; else anything.
+    Tracepoint,
+}
 
 /// Where a fetch begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +178,7 @@ impl<'a> Definition<'a> {
             None => (place, 0),
         };
         let level = Level::ALL.into_iter().find(|known| level == known.name());
-        if symbol.is_empty() || symbol.contains('%') {
+        if symbol.is_empty() || symbol.contains(['%', '\0']) {
             return Err(EINVAL);
         }
         let mut new = Self {
