@@ -107,24 +107,27 @@ impl Previous {
     /// # Safety
     ///
     /// The memory is ours, and nobody stores to it while this is there.
-    unsafe fn new(memory: NonNull<[u8]>, region: Region) -> Result<Option<Self>> {
+    unsafe fn new(memory: NonNull<[u8]>, region: Region) -> Result<Option<Arc<Self>>> {
         // SAFETY: By this function's requirement.
         let bytes = unsafe { memory.as_ref() };
         let len = parts(bytes, &region)?.map(<[u8]>::len).sum();
         if len == region.frames_at() as usize {
             return Ok(None);
         }
-        let Ok(block) = Block::new(pages_for(len)) else {
-            return Ok(Some(Self::Place(memory, region)));
+        let new = match Block::new(pages_for(len)) {
+            Ok(block) => Self::Copy(block, len),
+            Err(_) => Self::Place(memory, region),
         };
-        // SAFETY: The block has so many bytes of zeroes, and nobody else has it.
-        let mut to = unsafe { slice::from_raw_parts_mut(block.at(), len) };
-        for part in parts(bytes, &region)? {
-            let (here, rest) = to.split_at_mut_checked(part.len()).ok_or(EINVAL)?;
-            glue::copy(here, part);
-            to = rest;
+        if let Self::Copy(block, _) = &new {
+            // SAFETY: The block has so many bytes of zeroes, and nobody else has it.
+            let mut to = unsafe { slice::from_raw_parts_mut(block.at(), len) };
+            for part in parts(bytes, &region)? {
+                let (here, rest) = to.split_at_mut_checked(part.len()).ok_or(EINVAL)?;
+                glue::copy(here, part);
+                to = rest;
+            }
         }
-        Ok(Some(Self::Copy(block, len)))
+        Ok(Some(Arc::new(new, GFP_KERNEL)?))
     }
 
     /// The bytes of the file, in parts, each of which follows the one before it.
@@ -165,18 +168,16 @@ fn parts<'a>(memory: &'a [u8], region: &Region) -> Result<impl Iterator<Item = &
     Ok(Iterator::chain([front].into_iter(), used))
 }
 
-/// Has components take pages from this memory from here on.
+/// Has components take pages from this memory from here on, if they don't already.
 ///
 /// # Safety
 ///
-/// It is ours, nobody looks at it, and this is called once.
+/// It is ours, and nobody looks at it.
 unsafe fn begin(memory: NonNull<[u8]>) {
     // SAFETY: By this function's requirement.
     if let Err(e) = unsafe { region::start(memory) } {
-        pr_warn!(
-            "persist={}: too small ({e:?})\n",
-            glue::shown(region::name())
-        );
+        let name = glue::shown(region::name());
+        pr_warn!("persist={name}: too small ({e:?})\n");
     }
 }
 
@@ -213,44 +214,30 @@ fn start() {
         return;
     };
     // SAFETY: It is there, and nobody stores to it yet.
-    let found = match region_of(unsafe { memory.as_ref() }) {
+    let region = region_of(unsafe { memory.as_ref() });
+    let found = region.map(|region| {
         // SAFETY: What the command line reserves for us is nobody else's; and `Previous` keeps it.
-        Ok(region) => unsafe { Previous::new(memory, region) },
-        Err(Unreadable::Empty) => Ok(None),
-        Err(Unreadable::Version(n)) => {
-            pr_warn!(
-                "persist={name}: the last boot's log has version {n}, unknown here, and is lost\n"
-            );
-            Ok(None)
-        }
-        Err(Unreadable::Damaged) => {
-            pr_warn!("persist={name}: the log of the last boot is damaged, and lost\n");
-            Ok(None)
-        }
-    };
+        unsafe { Previous::new(memory, region) }
+    });
     match found {
-        Ok(Some(previous)) => {
-            let in_place = matches!(previous, Previous::Place(..));
+        Ok(Ok(Some(previous))) => {
+            let in_place = matches!(*previous, Previous::Place(..));
+            // It goes with the last one that has it.
+            *PREVIOUS.lock() = Some(previous);
             if in_place {
                 pr_warn!(
                     "persist={name}: no memory for a copy of the last log, so this boot keeps \
                      nothing until 1 is written to previous/clear\n"
                 );
-            }
-            match Arc::new(previous, GFP_KERNEL) {
-                // It goes with the last one that has it.
-                Ok(previous) => *PREVIOUS.lock() = Some(previous),
-                Err(e) => pr_warn!("persist={name}: the log of the last boot is lost: {e:?}\n"),
-            }
-            if in_place {
                 return;
             }
         }
-        Ok(None) => (),
-        Err(e) => pr_warn!("persist={name}: the log of the last boot is lost: {e:?}\n"),
+        Ok(Ok(None)) | Err(Unreadable::Empty) => (),
+        Ok(Err(e)) => pr_warn!("persist={name}: the log of the last boot is lost: {e:?}\n"),
+        Err(why) => pr_warn!("persist={name}: the log of the last boot is lost: {why:?}\n"),
     }
-    // SAFETY: What the command line reserves for us is nobody else's, nobody looks at it any more,
-    // and this is called once.
+    // SAFETY: What the command line reserves for us is nobody else's, and nobody looks at it any
+    // more.
     unsafe { begin(memory) };
 }
 

@@ -129,13 +129,16 @@ impl Reserved {
     }
 }
 
-/// Takes the region, of which nothing is needed any more, and has components take pages from there:
-/// `ENOSPC` if it is too small.
+/// Takes the region, of which nothing is needed any more, and has components take pages from there,
+/// if it wasn't taken already. `ENOSPC`: it is too small. One at a time.
 ///
 /// # Safety
 ///
-/// It is memory that nobody else uses, ever, and starts at a page. Called once.
+/// It is memory that nobody else uses, ever, and starts at a page.
 pub(super) unsafe fn start(region: NonNull<[u8]>) -> Result {
+    if KEPT.as_ref().is_some() {
+        return Ok(());
+    }
     let (at, bytes) = (region.cast::<u8>(), region.len());
     let facts = (bytes / FACTS_PART).clamp(*FACTS.start(), *FACTS.end());
     let facts = facts.next_multiple_of(PAGE_SIZE);
