@@ -49,13 +49,10 @@ use crate::{
         images::Build,
         state::State, //
     },
-    sys::{
-        glue::{
-            self,
-            fetch,
-            fetch_value, //
-        },
-        pages::Kept, //
+    sys::glue::{
+        self,
+        fetch,
+        fetch_value, //
     },
     tasks,
     write::tables, //
@@ -121,21 +118,62 @@ pub(crate) fn component_at(slot: u32) -> Option<u64> {
     ((slot as usize) < COMPONENTS).then(|| fetch_value(at))?
 }
 
+/// A list in memory of its own.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct List {
+    at: u64,
+    len: u64,
+}
+
+impl List {
+    fn of<T>(list: &[T]) -> Self {
+        Self {
+            at: list.as_ptr() as u64,
+            len: list.len() as u64,
+        }
+    }
+
+    /// An entry, if it is there.
+    fn entry<T: FromBytes>(self, n: usize) -> Option<T> {
+        let before = (n as u64).wrapping_mul(size_of::<T>() as u64);
+        ((n as u64) < self.len).then(|| fetch_value(self.at.wrapping_add(before)))?
+    }
+}
+
+/// What last words find.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct CrashLists {
+    /// Of `file::Image`.
+    images: List,
+    /// Of [`SideTable`].
+    tables: List,
+    /// Of `u32`: places of the images with these tables.
+    owners: List,
+    /// Of `u8`, by site, from 1 on: not 0 where an argument has an address.
+    addresses: List,
+}
+
+// SAFETY: It has no padding, and any numbers will do.
+unsafe impl FromBytes for CrashLists {}
+
 /// What crash tools and last words find: the images, and the side tables that some came with.
+#[repr(C)]
 struct Listed {
-    images: Kept<[file::Image]>,
-    tables: Kept<[SideTable]>,
-    /// Places of the images with these tables.
-    owners: Kept<[u32]>,
-    /// By site, from 1 on: not 0 where an argument has an address.
-    addresses: Kept<[u8]>,
+    lists: CrashLists,
+    _images: VVec<file::Image>,
+    _tables: VVec<SideTable>,
+    _owners: VVec<u32>,
+    _addresses: VVec<u8>,
 }
 
 impl Listed {
-    fn new(images: &[Build]) -> Result<Self> {
-        let (mut tables, mut owners) = (KVVec::new(), KVVec::new());
-        let mut addresses = KVVec::new();
-        for (n, build) in images.iter().enumerate() {
+    fn new(builds: &[Build]) -> Result<Self> {
+        let (mut images, mut tables) = (VVec::new(), VVec::new());
+        let (mut owners, mut addresses) = (VVec::new(), VVec::new());
+        for (n, build) in builds.iter().enumerate() {
+            images.push(build.entry, GFP_KERNEL)?;
             for site in &build.facts {
                 addresses.push(u8::from(site.has_address), GFP_KERNEL)?;
             }
@@ -151,44 +189,29 @@ impl Listed {
             }
         }
         Ok(Self {
-            images: Kept::copy(images.iter().map(|build| build.entry))?,
-            tables: Kept::copy(tables.iter().copied())?,
-            owners: Kept::copy(owners.iter().copied())?,
-            addresses: Kept::copy(addresses.iter().copied())?,
+            lists: CrashLists {
+                images: List::of(&images),
+                tables: List::of(&tables),
+                owners: List::of(&owners),
+                addresses: List::of(&addresses),
+            },
+            _images: images,
+            _tables: tables,
+            _owners: owners,
+            _addresses: addresses,
         })
     }
 }
 
-/// The lists, for last words: all is read by [`fetch`].
-#[derive(Clone, Copy)]
-pub(crate) struct CrashLists(u64);
-
-/// An entry of a list that may not be there.
-fn entry<T: FromBytes>(list: *const [T], n: usize) -> Option<T> {
-    let at = list.cast::<T>().wrapping_add(n);
-    (n < list.len()).then(|| fetch_value(at as u64))?
-}
-
+/// The lists are read by [`fetch`].
 impl CrashLists {
-    /// One of the lists, by its place.
-    fn list<T>(self, place: usize) -> Option<*const [T]> {
-        Kept::fetch(self.0.wrapping_add(place as u64))
-    }
-
-    fn images(self) -> Option<*const [file::Image]> {
-        self.list(offset_of!(Listed, images))
-    }
-
     /// The place of a site's image.
     pub(crate) fn place_of(self, site: u32) -> Option<usize> {
-        let images = self.images()?;
-        const { assert!(offset_of!(file::Image, first) == 0) };
         // They follow each other: the last one that doesn't begin later.
-        let (list, mut from, mut to) = (images.cast::<file::Image>(), 0, images.len());
+        let (mut from, mut to) = (0, self.images.len as usize);
         while from < to {
             let middle = from + (to - from) / 2;
-            let first = list.wrapping_add(middle).cast::<u32>();
-            match fetch_value::<u32>(first as u64)? <= site {
+            match self.image(middle)?.first <= site {
                 true => from = middle + 1,
                 false => to = middle,
             }
@@ -197,23 +220,22 @@ impl CrashLists {
     }
 
     pub(crate) fn image(self, place: usize) -> Option<file::Image> {
-        entry(self.images()?, place)
+        self.images.entry(place)
     }
 
     /// Copies the side table of an image, by its place, if it has one; returns its length.
     pub(crate) fn table_of(self, image: usize, to: &mut [u8]) -> Option<usize> {
-        let owners = self.list::<u32>(offset_of!(Listed, owners))?;
-        let at = (0..file::TABLES_MAX).find(|n| entry(owners, *n) == Some(image as u32))?;
-        let table = entry(self.list::<SideTable>(offset_of!(Listed, tables))?, at)?;
+        let is_its = |n: &usize| self.owners.entry(*n) == Some(image as u32);
+        let at = (0..file::TABLES_MAX).find(is_its)?;
+        let table: SideTable = self.tables.entry(at)?;
         let to = to.get_mut(..table.len as usize)?;
         fetch(table.bytes, to).then_some(to.len())
     }
 
     /// What a reader that may not see addresses gets of a site: see `Selection`.
     pub(crate) fn gets(self, site: u32) -> Gets {
-        let known = self.list::<u8>(offset_of!(Listed, addresses));
-        let known = known.zip((site as usize).checked_sub(1));
-        match known.and_then(|(list, n)| entry(list, n)) {
+        let n = (site as usize).checked_sub(1);
+        match n.and_then(|n| self.addresses.entry::<u8>(n)) {
             Some(0) => Gets::All,
             _ => Gets::Header,
         }
@@ -227,7 +249,8 @@ static LISTED: AtomicPtr<Listed> = AtomicPtr::new(ptr::null_mut());
 pub(crate) fn lists() -> Option<CrashLists> {
     // ORDERING: Acquire pairs with the exchange in `list`, so the lists are complete.
     let listed = LISTED.load(Acquire);
-    (!listed.is_null()).then_some(CrashLists(listed as u64))
+    const { assert!(offset_of!(Listed, lists) == 0) };
+    (!listed.is_null()).then(|| fetch_value(listed as u64))?
 }
 
 /// Updates crash tools' list of images. Without memory for that, the list stays as it is. Process
@@ -240,12 +263,12 @@ pub(crate) fn list() {
                 // There are never fewer than before, so the old numbers are right for the new lists
                 // too.
                 set!(
-                    images = listed.images.as_ptr() as u64,
-                    side_tables = listed.tables.as_ptr() as u64,
+                    images = listed.lists.images.at,
+                    side_tables = listed.lists.tables.at,
                 );
                 set!(
-                    images_len = listed.images.len() as u32,
-                    side_tables_len = listed.tables.len() as u32,
+                    images_len = listed.lists.images.len as u32,
+                    side_tables_len = listed.lists.tables.len as u32,
                 );
                 // ORDERING: Release: readers find complete lists. Acquire: the old ones are
                 // complete before they are freed.

@@ -31,10 +31,7 @@ use kernel::{
 };
 
 use super::name_bytes;
-use crate::sys::{
-    glue::errno,
-    pages::Kept, //
-};
+use crate::sys::glue::errno;
 
 /// How a part makes room for what it keeps by site, up to this one; on an error, the sites never
 /// log. One at a time. Set before there are images.
@@ -94,7 +91,7 @@ pub(crate) struct Build {
     /// Gates to restore when it is loaded again; empty where no site was switched.
     gates: KVVec<u8>,
     /// Its side table, if it has come with one.
-    pub(crate) table: Kept<[u8]>,
+    pub(crate) table: VVec<u8>,
 }
 
 impl Build {
@@ -201,7 +198,7 @@ impl Images {
         &mut self,
         name: &[u8],
         build_id: [u8; BUILD_ID_MAX],
-        table: &[u8],
+        table: VVec<u8>,
         sites: &'static [Site],
     ) -> Result {
         let kept = self.list.iter().filter(|image| !image.table.is_empty());
@@ -211,7 +208,6 @@ impl Images {
         if table.len() > file::TABLE_MAX {
             return Err(E2BIG);
         }
-        let table = Kept::copy(table.iter().copied())?;
         self.add(name, build_id, sites)?;
         let is_it = |image: &&mut Build| ptr::eq(image.sites, sites);
         if let Some(image) = self.list.iter_mut().find(is_it) {
@@ -276,7 +272,7 @@ impl Images {
                     sites: &[],
                     facts,
                     gates: KVVec::new(),
-                    table: Kept::none(),
+                    table: VVec::new(),
                 };
                 // INVARIANT: The new range follows the last one.
                 self.list.push(new, GFP_KERNEL)?;

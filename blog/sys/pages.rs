@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Pages of the kernel's memory: the Rust side of `pages.c`; and values in such pages, so that
-//! crash tools find them in a dump. makedumpfile knows only the slabs and blocks of pages of older
-//! kernels. It takes all pages of these but the first for a process's, and may leave them out.
+//! Pages of the kernel's memory: the Rust side of `pages.c`.
+//!
+//! Crash tools find what is in such pages, and in [`VVec`], whose pages are single ones, too.
+//! makedumpfile knows only the slabs and blocks of pages of older kernels. It takes all pages of
+//! these but the first for a process's, and may leave them out.
 
 use core::{
     mem,
@@ -13,8 +15,6 @@ use kernel::{
     page::PAGE_SIZE,
     prelude::*, //
 };
-
-use super::glue::fetch_value;
 
 unsafe extern "C" {
     /// Pages of zeroes whose addresses follow each other; null if there are none. Process context.
@@ -60,70 +60,31 @@ impl Drop for Mapped {
     }
 }
 
-/// A value that crash tools find, or a list of such. It is never dropped.
+/// A value that crash tools find, in a page of its own. It is never dropped.
 ///
 /// # Invariants
 ///
-/// It is of no size, or at the start of pages that this owns.
-#[repr(transparent)]
-pub(crate) struct Kept<T: ?Sized>(NonNull<T>);
+/// The value is at the start of a page of [`alloc_pages`], which this owns.
+pub(crate) struct Kept<T>(NonNull<T>);
 
 // SAFETY: It owns the value, as a box does.
-unsafe impl<T: ?Sized + Send> Send for Kept<T> {}
+unsafe impl<T: Send> Send for Kept<T> {}
 // SAFETY: As above.
-unsafe impl<T: ?Sized + Sync> Sync for Kept<T> {}
+unsafe impl<T: Sync> Sync for Kept<T> {}
 
 impl<T> Kept<T> {
     /// Process context, and not where reclaim waits for the caller.
     pub(crate) fn new(value: T) -> Result<Self> {
-        let place = place(1)?;
+        const { assert!(!mem::needs_drop::<T>() && size_of::<T>() <= PAGE_SIZE) };
+        let page = NonNull::new(alloc_pages(1).cast::<T>()).ok_or(ENOMEM)?;
         // SAFETY: There is room for it.
-        unsafe { place.write(value) };
+        unsafe { page.write(value) };
         // INVARIANT: It is there.
-        Ok(Self(place))
+        Ok(Self(page))
     }
 }
 
-impl<T> Kept<[T]> {
-    pub(crate) const fn none() -> Self {
-        // INVARIANT: These are of no size.
-        Self(NonNull::slice_from_raw_parts(NonNull::dangling(), 0))
-    }
-
-    /// Where the list is that a value at this address, which may be any, keeps. Any context.
-    pub(crate) fn fetch(kept: u64) -> Option<*const [T]> {
-        const { assert!(size_of::<*const [T]>() == size_of::<[usize; 2]>()) };
-        let list = fetch_value::<[usize; 2]>(kept)?;
-        // SAFETY: It is all that a value is, and any bytes are such a pointer.
-        Some(unsafe { mem::transmute_copy(&list) })
-    }
-
-    /// A copy. As [`Kept::new`].
-    pub(crate) fn copy(list: impl ExactSizeIterator<Item = T>) -> Result<Self> {
-        let len = list.len();
-        if len == 0 {
-            return Ok(Self::none());
-        }
-        let first = place(len)?;
-        for (n, value) in list.take(len).enumerate() {
-            // SAFETY: There is room for them, and nobody else has it.
-            unsafe { first.add(n).write(value) };
-        }
-        // INVARIANT: They are there.
-        Ok(Self(NonNull::slice_from_raw_parts(first, len)))
-    }
-}
-
-/// Pages with room for `n` values, one at least.
-fn place<T>(n: usize) -> Result<NonNull<T>> {
-    const { assert!(!mem::needs_drop::<T>()) };
-    const { assert!(size_of::<T>() > 0 && align_of::<T>() <= PAGE_SIZE) };
-    let bytes = n.checked_mul(size_of::<T>()).ok_or(ENOMEM)?;
-    let pages = u32::try_from(bytes.div_ceil(PAGE_SIZE)).map_err(|_| ENOMEM)?;
-    NonNull::new(alloc_pages(pages).cast()).ok_or(ENOMEM)
-}
-
-impl<T: ?Sized> Deref for Kept<T> {
+impl<T> Deref for Kept<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -132,11 +93,9 @@ impl<T: ?Sized> Deref for Kept<T> {
     }
 }
 
-impl<T: ?Sized> Drop for Kept<T> {
+impl<T> Drop for Kept<T> {
     fn drop(&mut self) {
-        if size_of_val(&**self) != 0 {
-            // SAFETY: By the type invariants; nobody uses them any more.
-            unsafe { free_pages(self.0.as_ptr().cast()) };
-        }
+        // SAFETY: By the type invariants; nobody uses it any more.
+        unsafe { free_pages(self.0.as_ptr().cast()) };
     }
 }

@@ -21,6 +21,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include <linux/vmalloc.h>
 
 #include "compat.h"
 
@@ -56,6 +57,11 @@ static_assert(EPERM == 1 && ENOENT == 2 && EINTR == 4 && EIO == 5 && E2BIG == 7 
 void *blog_k_alloc(size_t size)
 {
 	return kvmalloc(size, GFP_KERNEL | __GFP_NOWARN);
+}
+
+void *blog_k_alloc_pages(size_t size)
+{
+	return __vmalloc(size, GFP_KERNEL | __GFP_NOWARN);
 }
 
 void blog_k_free(void *memory)

@@ -278,7 +278,7 @@ impl Probes {
         self.0.reserve(1, GFP_KERNEL)?;
         // SAFETY: It stays until the probe has taken it out of the images.
         let site = unsafe { slice::from_raw_parts(new.target.site.as_ptr(), 1) };
-        registry::with_images(|images| images.add_with_table(IMAGE, id, &table, site))?;
+        registry::with_images(|images| images.add_with_table(IMAGE, id, table, site))?;
         self.0.push(new, GFP_KERNEL)?;
         COUNT.store(self.0.len(), Relaxed);
         Ok(())
@@ -286,8 +286,8 @@ impl Probes {
 }
 
 /// The bytes of a side table in hex digits, and its build ID.
-fn side_table(digits: &str) -> Result<(KVec<u8>, [u8; BUILD_ID_MAX])> {
-    let mut table = KVec::from_elem(0, digits.len() / 2, GFP_KERNEL)?;
+fn side_table(digits: &str) -> Result<(VVec<u8>, [u8; BUILD_ID_MAX])> {
+    let mut table = VVec::from_elem(0, digits.len() / 2, GFP_KERNEL)?;
     glue::unhex(&mut table, digits)?;
     let word = |at: usize| Some(u32::from_le_bytes(*table.get(at..)?.first_chunk()?) as usize);
     let is_table = table.starts_with(TABLE_MAGIC)

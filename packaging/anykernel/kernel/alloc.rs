@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory: `kernel::alloc`. All of it is of kvmalloc().
+//! Memory: `kernel::alloc`. All of it is of kvmalloc() or vmalloc().
 
 use core::{
     iter,
@@ -15,6 +15,7 @@ use crate::{ffi::c_void, page::PAGE_SIZE};
 
 unsafe extern "C" {
     fn blog_k_alloc(size: usize) -> *mut c_void;
+    fn blog_k_alloc_pages(size: usize) -> *mut c_void;
     fn blog_k_free(memory: *mut c_void);
 }
 
@@ -27,14 +28,31 @@ pub const GFP_KERNEL: Flags = Flags(());
 #[derive(Clone, Copy, Debug)]
 pub struct AllocError;
 
-pub trait Allocator {}
+pub trait Allocator {
+    /// Returns null, or so many bytes, which kvfree() frees.
+    fn alloc(size: usize) -> *mut c_void;
+}
 
 pub struct KVmalloc;
 
-impl Allocator for KVmalloc {}
+impl Allocator for KVmalloc {
+    fn alloc(size: usize) -> *mut c_void {
+        // SAFETY: It takes any size.
+        unsafe { blog_k_alloc(size) }
+    }
+}
+
+pub struct Vmalloc;
+
+impl Allocator for Vmalloc {
+    fn alloc(size: usize) -> *mut c_void {
+        // SAFETY: It takes any size.
+        unsafe { blog_k_alloc_pages(size) }
+    }
+}
 
 /// Memory for `n` values; dangling if they have no size.
-fn alloc<T>(n: usize) -> Result<NonNull<T>, AllocError> {
+fn alloc<T, A: Allocator>(n: usize) -> Result<NonNull<T>, AllocError> {
     const { assert!(align_of::<T>() <= PAGE_SIZE) };
     let mut size = n.checked_mul(size_of::<T>()).ok_or(AllocError)?;
     if size == 0 {
@@ -44,8 +62,7 @@ fn alloc<T>(n: usize) -> Result<NonNull<T>, AllocError> {
     if align_of::<T>() > align_of::<u64>() {
         size = size.checked_next_power_of_two().ok_or(AllocError)?;
     }
-    // SAFETY: It takes any size.
-    NonNull::new(unsafe { blog_k_alloc(size) }.cast()).ok_or(AllocError)
+    NonNull::new(A::alloc(size).cast()).ok_or(AllocError)
 }
 
 /// # Safety
@@ -77,7 +94,7 @@ unsafe impl<T: ?Sized + Sync, A: Allocator> Sync for Box<T, A> {}
 
 impl<T, A: Allocator> Box<T, A> {
     pub fn new(value: T, _: Flags) -> Result<Self, AllocError> {
-        let memory = alloc::<T>(1)?;
+        let memory = alloc::<T, A>(1)?;
         // SAFETY: There is room for it.
         unsafe { memory.write(value) };
         // INVARIANT: It is there.
@@ -139,6 +156,7 @@ pub struct Vec<T, A: Allocator> {
 
 pub type KVec<T> = Vec<T, KVmalloc>;
 pub type KVVec<T> = Vec<T, KVmalloc>;
+pub type VVec<T> = Vec<T, Vmalloc>;
 
 // SAFETY: It owns the values.
 unsafe impl<T: Send, A: Allocator> Send for Vec<T, A> {}
@@ -173,7 +191,7 @@ impl<T, A: Allocator> Vec<T, A> {
             return Ok(());
         }
         let capacity = least.max(self.capacity.saturating_mul(2)).max(4);
-        let memory = alloc::<T>(capacity)?;
+        let memory = alloc::<T, A>(capacity)?;
         // INVARIANT: The values are in the new memory from here on.
         // SAFETY: There is room for them, and nobody uses the old memory any more.
         unsafe {

@@ -39,7 +39,7 @@ pub mod fmt {
 
 pub mod prelude {
     pub use super::{
-        alloc::{Flags, KBox, KVVec, KVec, Vec, GFP_KERNEL},
+        alloc::{Flags, KBox, KVVec, KVec, VVec, Vec, GFP_KERNEL},
         current,
         error::{code::*, Error, Result},
         ffi::{c_char, c_int, c_long, c_ulong, c_void},

@@ -18,9 +18,14 @@ extern "C" fn blog_k_alloc(size: usize) -> *mut c_void {
     unsafe { aligned_alloc(align, size.next_multiple_of(align)) }
 }
 
+#[no_mangle]
+extern "C" fn blog_k_alloc_pages(size: usize) -> *mut c_void {
+    blog_k_alloc(size.next_multiple_of(4096))
+}
+
 /// # Safety
 ///
-/// It is of [`blog_k_alloc`], and nobody uses it any more.
+/// It is of one of these, and nobody uses it any more.
 #[no_mangle]
 unsafe extern "C" fn blog_k_free(memory: *mut c_void) {
     // SAFETY: By this function's requirement.
