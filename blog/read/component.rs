@@ -223,7 +223,7 @@ impl ComponentWalk {
         if self.settles || ring.is_empty() {
             return Ok(false);
         }
-        if !out.selection.has_owner(&info.owner) {
+        if !out.selection.choice().has_owner(&info.owner) {
             // As if it had been read.
             ring.ordinal = info.records;
             return Ok(false);

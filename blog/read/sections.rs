@@ -316,14 +316,14 @@ impl Sections {
             return Ok(true);
         }
         while self.len <= HEADER + (TASKS - 1 - format::WAIT_LINKS) * size_of::<format::Task>() {
-            let selection = &self.selection;
+            let choice = self.selection.choice();
             let mut chain = WaitChain::default();
             let mut writers = iter::from_fn(|| {
                 // SAFETY: The task is valid in this call.
                 let look = |task| chain = unsafe { tasks::chain(task, |_| ()) };
                 tables::next(from, &slots, look)
             });
-            let Some(writer) = writers.find(|w| selection.has_task(w.task.pid, w.task.tgid)) else {
+            let Some(writer) = writers.find(|w| choice.has_task(w.task.pid, w.task.tgid)) else {
                 break;
             };
             self.push(writer.task.as_bytes())?;

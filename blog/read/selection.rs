@@ -30,7 +30,7 @@ use kernel::{
     sync::SetOnce, //
 };
 
-/// What was chosen for an open file; by itself, everything.
+/// What is chosen for an open file; by itself, everything.
 pub(crate) trait Choice: Send + Sync {
     fn has_all_components(&self) -> bool {
         true
@@ -58,6 +58,10 @@ pub(crate) trait Choice: Send + Sync {
         true
     }
 }
+
+struct Everything;
+
+impl Choice for Everything {}
 
 /// How a part makes it of a text that was written to the file. Set before there are files.
 pub(crate) static CHOOSE: SetOnce<fn(&str) -> Result<KBox<dyn Choice>>> = SetOnce::new();
@@ -91,45 +95,16 @@ impl Selection {
         }
     }
 
-    pub(super) fn has_all_components(&self) -> bool {
-        self.chosen
-            .as_ref()
-            .is_none_or(|chosen| chosen.has_all_components())
-    }
-
-    pub(super) fn has_component(&self, name: &CStr) -> bool {
-        self.chosen
-            .as_ref()
-            .is_none_or(|chosen| chosen.has_component(name))
-    }
-
-    pub(crate) fn has_task(&self, pid: i32, tgid: i32) -> bool {
-        self.chosen
-            .as_ref()
-            .is_none_or(|chosen| chosen.has_task(pid, tgid))
-    }
-
-    pub(super) fn has_owner(&self, owner: &Owner) -> bool {
-        self.chosen
-            .as_ref()
-            .is_none_or(|chosen| chosen.has_owner(owner))
-    }
-
-    fn is_by_site(&self) -> bool {
-        self.chosen
-            .as_ref()
-            .is_some_and(|chosen| chosen.is_by_site())
-    }
-
-    fn has_site(&self, id: u32, level: Option<Level>) -> bool {
-        self.chosen
-            .as_ref()
-            .is_none_or(|chosen| chosen.has_site(id, level))
+    pub(crate) fn choice(&self) -> &dyn Choice {
+        match &self.chosen {
+            Some(chosen) => &**chosen,
+            None => &Everything,
+        }
     }
 
     /// Whether it leaves pages as they are.
     pub(super) fn is_all(&self) -> bool {
-        self.addresses && !self.is_by_site()
+        self.addresses && !self.choice().is_by_site()
     }
 
     /// Adds the sites of an image, from the id `first` on, which follow those that are known.
@@ -138,7 +113,7 @@ impl Selection {
             return Ok(());
         }
         for (id, site) in (first..).zip(facts) {
-            let gets = match (self.has_site(id, site.level), site.has_address) {
+            let gets = match (self.choice().has_site(id, site.level), site.has_address) {
                 (false, _) => Gets::Nothing,
                 (true, true) if !self.addresses => Gets::Header,
                 (true, _) => Gets::All,
@@ -149,7 +124,7 @@ impl Selection {
     }
 
     fn gets(&self, id: u32) -> Gets {
-        let later = match self.is_by_site() {
+        let later = match self.choice().is_by_site() {
             true => Gets::Nothing,
             false => Gets::Header,
         };

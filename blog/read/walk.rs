@@ -118,7 +118,7 @@ fn has_slot<'a>(
     out: &Sections,
     components: &'a [ComponentWalk],
 ) -> impl Fn(u32) -> bool + 'a {
-    let all = all && out.selection.has_all_components();
+    let all = all && out.selection.choice().has_all_components();
     move |slot| {
         all || components
             .iter()
@@ -200,7 +200,7 @@ impl Walk {
         // `chain` alone may be that of `pin_init::Init`, too.
         for state in Iterator::chain(only.into_iter(), all.into_iter().flatten()) {
             let mut known = self.components.iter();
-            let is_chosen = self.out.selection.has_component(state.name());
+            let is_chosen = self.out.selection.choice().has_component(state.name());
             if is_chosen && !known.any(|known| Arc::ptr_eq(&known.state, &state)) {
                 let new = self.watch(state, self.first);
                 self.components.push(new, GFP_KERNEL)?;

@@ -47,11 +47,9 @@ u32 blog_lock_owner(u32 kind)
  * takes no lock: the task may have got its lock meanwhile, which may be gone, so what is read is
  * checked.
  */
-struct task_struct *blog_waits(const struct task_struct *task, u64 *lock, u32 *kind, u32 *flags)
+struct task_struct *blog_waits(const struct task_struct *task, struct blog_wait *wait)
 {
-	*lock = 0;
-	*kind = 0;
-	*flags = 0;
+	*wait = (struct blog_wait){ .pid = task->pid };
 #ifdef CONFIG_DETECT_HUNG_TASK_BLOCKER
 	unsigned long blocker = READ_ONCE(task->blocker);
 	u32 type = blocker & BLOCKER_TYPE_MASK;
@@ -61,10 +59,10 @@ struct task_struct *blog_waits(const struct task_struct *task, u64 *lock, u32 *k
 
 	if (!blocker || blog_lock_owner(type) == U32_MAX)
 		return NULL;
-	*kind = type + BLOG_LOCK_KINDS;
+	wait->kind = type + BLOG_LOCK_KINDS;
 	blocker -= type;
 	/* Not everybody who reads this may see addresses. */
-	*lock = blog_hash_lock(blocker);
+	wait->lock = blog_hash_lock(blocker);
 	if (get_kernel_nofault(word, (unsigned long *)(blocker + blog_lock_owner(type))))
 		return NULL;
 	/* Who waits for the lock still, after the word was read, has kept the lock there. */
@@ -72,15 +70,17 @@ struct task_struct *blog_waits(const struct task_struct *task, u64 *lock, u32 *k
 	if (READ_ONCE(task->blocker) != blocker + type)
 		return NULL;
 	if (type != BLOCKER_TYPE_MUTEX && type != BLOCKER_TYPE_SEM && word & 1)
-		*flags = BLOG_WAIT_READERS;
+		wait->flags = BLOG_WAIT_READERS;
 	/* No lock has more than three bits of flags there, nor has a task's address any. */
 	owner = (struct task_struct *)(word & ~7UL);
 	if (!owner)
 		return NULL;
 	if (!get_kernel_nofault(pid, &owner->pid) &&
-	    pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_PID) == owner)
+	    pid_task(find_pid_ns(pid, &init_pid_ns), PIDTYPE_PID) == owner) {
+		wait->holder = pid;
 		return owner;
-	*flags |= BLOG_WAIT_GONE;
+	}
+	wait->flags |= BLOG_WAIT_GONE;
 #endif
 	return NULL;
 }

@@ -8,7 +8,16 @@
 
 struct task_struct;
 
+/* struct Wait of rust/kernel/blog/wire/file.rs */
+struct blog_wait {
+	u64 lock;
+	s32 pid;
+	s32 holder;
+	u32 kind;
+	u32 flags;
+};
+
 u32 blog_lock_owner(u32 kind);
-struct task_struct *blog_waits(const struct task_struct *task, u64 *lock, u32 *kind, u32 *flags);
+struct task_struct *blog_waits(const struct task_struct *task, struct blog_wait *wait);
 
 #endif

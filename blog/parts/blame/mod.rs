@@ -33,12 +33,7 @@ pub(crate) static PART: Part = Part {
 unsafe extern "C" {
     // blame.c
     safe fn blog_lock_owner(kind: u32) -> u32;
-    fn blog_waits(
-        task: *const c_void,
-        lock: *mut u64,
-        kind: *mut u32,
-        flags: *mut u32,
-    ) -> *mut c_void;
+    fn blog_waits(task: *const c_void, wait: &mut file::Wait) -> *mut c_void;
 }
 
 fn start() {
@@ -72,43 +67,31 @@ unsafe fn chain(
     let _rcu = rcu::read_lock();
     let mut next = task;
     for n in 0..chain.len() {
-        let (mut lock, mut kind, mut flags) = (0, 0, 0);
+        let mut wait = file::Wait::default();
         // SAFETY: `next` is valid: the caller says so of the first one, and the others are what
-        // this has returned, while RCU is held. The other arguments are valid for writes.
-        let holder = unsafe { blog_waits(next.cast(), &mut lock, &mut kind, &mut flags) };
-        let holder = holder.cast::<bindings::task_struct>();
-        if kind == 0 {
+        // this has returned, while RCU is held.
+        let holder = unsafe { blog_waits(next.cast(), &mut wait) }.cast::<bindings::task_struct>();
+        if wait.kind == 0 {
             break;
         }
-        // SAFETY: As above.
-        let holder = (!holder.is_null()).then(|| (holder, unsafe { facts(holder) }.task()));
-        let pid = holder.map_or(0, |(_, task)| task.pid);
-        let wait = file::Wait {
-            lock,
+        let mut known = chain.iter().flatten();
+        let is_known = known.any(|(known, _)| known.pid == wait.holder);
+        let task = (!holder.is_null()).then(|| {
             // SAFETY: As above.
-            pid: unsafe { facts(next) }.pid,
-            holder: pid,
-            kind,
-            flags,
-        };
-        let known = chain.iter().flatten().any(|(wait, _)| wait.pid == pid);
-        if let Some(link) = chain.get_mut(n) {
-            *link = Some((wait, holder.map(|(_, task)| held(task))));
-        }
-        match holder {
-            Some((task, _)) if !known => {
-                look(task);
-                next = task;
+            let task = unsafe { facts(holder) }.task();
+            file::Task {
+                flags: task.flags | file::TASK_HOLDER,
+                ..task
             }
-            _ => break,
+        });
+        if let Some(link) = chain.get_mut(n) {
+            *link = Some((wait, task));
         }
+        if task.is_none() || is_known {
+            break;
+        }
+        look(holder);
+        next = holder;
     }
     chain
-}
-
-fn held(task: file::Task) -> file::Task {
-    file::Task {
-        flags: task.flags | file::TASK_HOLDER,
-        ..task
-    }
 }

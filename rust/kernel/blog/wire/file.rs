@@ -265,7 +265,7 @@ pub const WAIT_GONE: u32 = 2;
 
 wire! {
     /// Entry of [`Kind::Waits`]: a task waits for a lock.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Wait: 24 {
         /// The lock: the same for all who wait for it in this file. 0: not known.
         pub lock: u64,
