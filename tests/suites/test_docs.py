@@ -8,6 +8,7 @@ in the pages for drivers compiles, runs, and decodes to what is shown there.
 import os
 import re
 import subprocess
+import textwrap
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -502,6 +503,18 @@ def test_limits_stand_in_one_place() -> None:
     ):
         machines = words_of(page, start, end, r"\b[a-z]+\d+(?:_\d+)?\b")
         assert machines == set(re.findall(r"\b[a-z]+\d+(?:_\d+)?\b", listed)), page
+
+
+def test_the_example_of_a_part_is_in_its_sources() -> None:
+    """Each block of the page is in the file that is named before it, but for gaps."""
+    text = (TOP / "Documentation/blog/parts.rst").read_text()
+    blocks = re.findall(r"((?:.+\n)*.*::)\n\n((?: {4}.*\n|\n)+)", text)
+    assert len(blocks) >= 5
+    for before, block in blocks:
+        (name,) = re.findall(r"``((?:blog/\S+|Kbuild))``", before)[-1:]
+        source = " ".join((TOP / name).read_text().split())
+        for piece in textwrap.dedent(block).split("\n...\n"):
+            assert " ".join(piece.split()) in source, (name, piece)
 
 
 # --- numbers --------------------------------------------------------------------------
