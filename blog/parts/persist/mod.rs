@@ -93,7 +93,7 @@ enum Previous {
     /// A copy, of so many bytes.
     Copy(Block, usize),
     /// What is still where it was.
-    Place(NonNull<[u8]>, Region),
+    InRegion(NonNull<[u8]>, Region),
 }
 
 // SAFETY: It owns what it points to.
@@ -116,7 +116,7 @@ impl Previous {
         }
         let new = match Block::new(pages_for(len)) {
             Ok(block) => Self::Copy(block, len),
-            Err(_) => Self::Place(memory, region),
+            Err(_) => Self::InRegion(memory, region),
         };
         if let Self::Copy(block, _) = &new {
             // SAFETY: The block has so many bytes of zeroes, and nobody else has it.
@@ -132,24 +132,26 @@ impl Previous {
 
     /// The bytes of the file, in parts, each of which follows the one before it.
     fn parts(&self) -> Result<impl Iterator<Item = &[u8]>> {
-        let (copy, place) = match self {
+        let (copy, region) = match self {
             // SAFETY: The block has so many bytes, to which nobody stores any more.
             Self::Copy(block, len) => unsafe {
                 (Some(slice::from_raw_parts(block.at(), *len)), None)
             },
             // SAFETY: By the requirement of `new`.
-            Self::Place(memory, region) => (None, Some(parts(unsafe { memory.as_ref() }, region)?)),
+            Self::InRegion(memory, layout) => {
+                (None, Some(parts(unsafe { memory.as_ref() }, layout)?))
+            }
         };
         Ok(Iterator::chain(
             copy.into_iter(),
-            place.into_iter().flatten(),
+            region.into_iter().flatten(),
         ))
     }
 }
 
 impl Drop for Previous {
     fn drop(&mut self) {
-        if let Self::Place(memory, _) = *self {
+        if let Self::InRegion(memory, _) = *self {
             // SAFETY: It is ours, and nobody reads it any more.
             unsafe { begin(memory) };
         }
@@ -221,10 +223,10 @@ fn start() {
     });
     match found {
         Ok(Ok(Some(previous))) => {
-            let in_place = matches!(*previous, Previous::Place(..));
+            let in_region = matches!(*previous, Previous::InRegion(..));
             // It goes with the last one that has it.
             *PREVIOUS.lock() = Some(previous);
-            if in_place {
+            if in_region {
                 pr_warn!(
                     "persist={name}: no memory for a copy of the last log, so this boot keeps \
                      nothing until 1 is written to previous/clear\n"

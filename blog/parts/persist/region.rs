@@ -118,12 +118,12 @@ global_lock! {
 }
 
 impl Reserved {
-    fn place(&self, at: u64) -> *mut u8 {
+    fn at(&self, at: u64) -> *mut u8 {
         self.at.as_ptr().wrapping_add(at as usize)
     }
 
     fn owner(&self, n: u32) -> &AtomicU64 {
-        let at = self.place(self.layout.owners_at() + u64::from(n) * OWNER as u64);
+        let at = self.at(self.layout.owners_at() + u64::from(n) * OWNER as u64);
         // SAFETY: By the type invariants; callers have numbers of frames.
         unsafe { AtomicU64::from_ptr(at.cast()) }
     }
@@ -197,7 +197,7 @@ fn free() -> u32 {
 /// The number of the frame at this address, and the region that it is in.
 fn frame(at: *const u8) -> Option<(&'static Reserved, u32)> {
     let kept = KEPT.as_ref()?;
-    let first = kept.place(kept.layout.frames_at()).addr();
+    let first = kept.at(kept.layout.frames_at()).addr();
     let n = at.addr().checked_sub(first)? / PAGE_SIZE;
     (n < kept.layout.frames as usize).then_some((kept, n as u32))
 }
@@ -228,7 +228,7 @@ fn take() -> Option<NonNull<u8>> {
     };
     kept.next.store(n + 1, Relaxed);
     let at = kept.layout.frames_at() + u64::from(n) * PAGE_SIZE as u64;
-    let at = NonNull::new(kept.place(at))?;
+    let at = NonNull::new(kept.at(at))?;
     // SAFETY: By the type invariants, it is this one's now.
     unsafe { at.write_bytes(0, PAGE_SIZE) };
     Some(at)
@@ -277,7 +277,7 @@ pub(super) fn facts(fill: impl FnOnce(&mut [u8]) -> Result<usize>) -> Result {
         return Ok(());
     };
     let mut generation = GENERATION.lock();
-    let at = kept.place(kept.layout.facts_at(*generation as usize % 2));
+    let at = kept.at(kept.layout.facts_at(*generation as usize % 2));
     // SAFETY: By the type invariants, and the lock.
     let copy = unsafe { slice::from_raw_parts_mut(at, kept.layout.facts as usize) };
     let (head, sections) = copy.split_at_mut_checked(Facts::SIZE).ok_or(EINVAL)?;

@@ -20,11 +20,11 @@
 #include "hits.h"
 
 struct blog_hook {
-	/* What blog_probe_hit() is to be given, and how many words with it. */
+	/* The argument of blog_probe_hit(), and the number of words that it takes. */
 	const void *probe;
 	u32 words;
 	enum blog_hook_kind kind;
-	/* Of a tracepoint, only its name */
+	/* A tracepoint uses only the name in it. */
 	struct kretprobe rp;
 	char symbol[KSYM_NAME_LEN];
 };
@@ -74,9 +74,8 @@ NOKPROBE_SYMBOL(blog_hook_returned);
 #endif
 
 /*
- * For any tracepoint: it passes as many words as it has, in registers and then on the stack. The
- * others are anything; on the stack that is what the caller has there, below the first frame's
- * registers.
+ * For any tracepoint: it passes its arguments in registers and then on the stack. The words after
+ * them are whatever is there: on the stack, what the caller has below the first frame's registers.
  */
 static notrace void blog_hook_traced(void *data, unsigned long a1, unsigned long a2,
 				     unsigned long a3, unsigned long a4, unsigned long a5,
@@ -93,7 +92,7 @@ static int blog_hook_register(struct blog_hook *hook)
 {
 	switch (hook->kind) {
 #ifdef CONFIG_KPROBES
-	case BLOG_HOOK_PLACE:
+	case BLOG_HOOK_INSTRUCTION:
 		hook->rp.kp.pre_handler = blog_hook_reached;
 		return register_kprobe(&hook->rp.kp);
 #endif
@@ -103,7 +102,7 @@ static int blog_hook_register(struct blog_hook *hook)
 		return register_kretprobe(&hook->rp);
 #endif
 	case BLOG_HOOK_TRACEPOINT:
-		/* That checks the type of whatever it calls. */
+		/* CFI would reject this prototype. */
 		if (IS_ENABLED(CONFIG_CFI))
 			return -EOPNOTSUPP;
 		return blog_tracepoint_attach(hook->rp.kp.symbol_name, blog_hook_traced, hook);
@@ -141,19 +140,19 @@ struct blog_hook *blog_hook_start(enum blog_hook_kind kind, const char *symbol, 
 	return_ptr(hook);
 }
 
-/* How often it was reached without a call: in another kprobe, or by too many callers at a time. */
+/* Hits that made no call: in another kprobe, or by too many callers at a time. */
 u64 blog_hook_missed(const struct blog_hook *hook)
 {
 	return (u64)READ_ONCE(hook->rp.kp.nmissed) + (u32)READ_ONCE(hook->rp.nmissed);
 }
 
-/* Stops it, and frees it; no call runs on return, which is how often it has missed one. */
+/* Stops it, waits for running calls, and frees it. Returns the number of hits without a call. */
 u64 blog_hook_stop(struct blog_hook *hook)
 {
 	u64 missed;
 
 	switch (hook->kind) {
-	case BLOG_HOOK_PLACE:
+	case BLOG_HOOK_INSTRUCTION:
 		unregister_kprobe(&hook->rp.kp);
 		break;
 	case BLOG_HOOK_RETURN:

@@ -10,7 +10,7 @@
 
 /* What is reached; HookKind of parse.rs. */
 enum blog_hook_kind {
-	BLOG_HOOK_PLACE,
+	BLOG_HOOK_INSTRUCTION,
 	BLOG_HOOK_RETURN,
 	BLOG_HOOK_TRACEPOINT,
 };

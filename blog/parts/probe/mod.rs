@@ -4,15 +4,14 @@
 //!
 //! A user writes what is to be recorded to a component's file `probes`, as `parse.rs` reads it. A
 //! probe has a site, an image of one site, with the side table that came with it: readers get that
-//! with the records. When its place is reached, [`blog_probe_hit`] writes a record to the
-//! component, in the context that runs there. What the place could not call is counted as lost.
+//! with the records. At a hit, [`blog_probe_hit`] writes a record to the component, in the context
+//! that runs there. Hits that made no call are counted as lost.
 //!
 //! # Locks
 //!
-//! One lock protects the list, and is held while a place is hooked, which may take long. Who adds a
-//! probe has the component's control, without which it isn't detached. What ends a dynamic
-//! component doesn't take that; but such a component has its side in its state, which a probe
-//! keeps.
+//! One lock protects the list, and is held while the kernel hooks or unhooks code, which may take
+//! long. To add a probe takes the component's control, and so does detaching a component. The end of
+//! a dynamic component doesn't; but its driver's side is in its state, which a probe keeps.
 
 use core::{
     ptr::{
@@ -175,13 +174,13 @@ impl Probe {
         site.id()
     }
 
-    /// How often the place was reached, but could not call.
+    /// Hits that made no record.
     fn missed(&self) -> u64 {
         // SAFETY: By the type invariants.
         unsafe { blog_hook_missed(self.hook) }
     }
 
-    /// Counts as lost what it has missed since the last time, of so much in all.
+    /// Counts misses as lost, of which there are `missed` in all, but for those that were counted.
     fn count_missed(&mut self, missed: u64) {
         self.state
             .count_lost(Lost::Nested, missed.saturating_sub(self.counted));

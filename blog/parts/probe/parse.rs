@@ -46,7 +46,7 @@ const CODES: usize = 31;
 pub(super) enum HookKind {
     /// An instruction of a function: the words are what is in the registers of its arguments, and
     /// then what is on the stack as at its start.
-    Place,
+    Instruction,
     /// The return of a function: the word is what it returns.
     Return,
     /// A tracepoint: the words are its arguments, if it has so many; else anything.
@@ -117,7 +117,7 @@ impl Fetch {
         new.base = match (base, base.strip_prefix("$arg"), kind) {
             ("$comm", ..) if size == "s" && end == place.len() => Base::Comm,
             ("$retval", _, HookKind::Return) => Base::Word(0),
-            (_, Some(n), HookKind::Place | HookKind::Tracepoint) => {
+            (_, Some(n), HookKind::Instruction | HookKind::Tracepoint) => {
                 let word = parse_number(n)?.checked_sub(1).map(|n| n as usize);
                 Base::Word(word.filter(|n| *n < WORDS).ok_or(EINVAL)?)
             }
@@ -167,13 +167,15 @@ impl<'a> Definition<'a> {
         let (place, level, table) = (next()?, next()?, next()?);
         let (kind, place) = place.split_once(':').ok_or(EINVAL)?;
         let (kind, place) = match (kind, place.strip_suffix("%return")) {
-            ("f", None) => (HookKind::Place, place),
+            ("f", None) => (HookKind::Instruction, place),
             ("f", Some(place)) => (HookKind::Return, place),
             ("t", None) => (HookKind::Tracepoint, place),
             _ => return Err(EINVAL),
         };
         let (symbol, offset) = match place.split_once('+') {
-            Some((symbol, offset)) if kind == HookKind::Place => (symbol, parse_number(offset)?),
+            Some((symbol, offset)) if kind == HookKind::Instruction => {
+                (symbol, parse_number(offset)?)
+            }
             Some(_) => return Err(EINVAL),
             None => (place, 0),
         };

@@ -112,7 +112,7 @@ fn of(state: &State) -> Option<&'static Trigger> {
 }
 
 /// Arms a component's trigger, or ends what it has done. `ENODEV`: the component is gone.
-fn set(state: &State, wanted: Option<Wanted>) -> Result {
+fn set(state: &State, wanted: Option<TriggerSpec>) -> Result {
     let _guard = SETTING.lock();
     // One that goes from here on ends it: see `event`.
     if state.is_going() {
@@ -196,14 +196,14 @@ impl Phase {
 
 /// How the value of an argument compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compare {
+enum Operator {
     Eq,
     Ne,
     Lt,
     Gt,
 }
 
-impl Compare {
+impl Operator {
     const ALL: [(&'static str, Self); 4] = [
         ("eq", Self::Eq),
         ("ne", Self::Ne),
@@ -214,17 +214,17 @@ impl Compare {
 
 /// A condition on an integer in a record: which bytes of the arguments, and what they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Test {
+struct Condition {
     at: u16,
     /// 1, 2, 4 or 8 bytes.
     size: u8,
     signed: bool,
-    compare: Compare,
+    compare: Operator,
     /// As many bits of the value as `size` says, extended by its sign if it has one.
     value: u64,
 }
 
-impl Test {
+impl Condition {
     fn holds(&self, payload: &[u8]) -> bool {
         let from = usize::from(self.at);
         let Some(bytes) = payload.get(from..from + usize::from(self.size)) else {
@@ -239,18 +239,18 @@ impl Test {
             false => found.cmp(&self.value),
         };
         match self.compare {
-            Compare::Eq => order.is_eq(),
-            Compare::Ne => order.is_ne(),
-            Compare::Lt => order.is_lt(),
-            Compare::Gt => order.is_gt(),
+            Operator::Eq => order.is_eq(),
+            Operator::Ne => order.is_ne(),
+            Operator::Lt => order.is_lt(),
+            Operator::Gt => order.is_gt(),
         }
     }
 }
 
-impl fmt::Display for Test {
+impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.signed { 'i' } else { 'u' };
-        let (compare, _) = Compare::ALL[self.compare as usize];
+        let (compare, _) = Operator::ALL[self.compare as usize];
         write!(f, "{}:{sign}{}:{compare}:", self.at, self.size)?;
         match self.signed {
             true => write!(f, "{}", self.value as i64),
@@ -259,12 +259,12 @@ impl fmt::Display for Test {
     }
 }
 
-/// What a trigger is to do.
+/// A trigger as a user sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Wanted {
-    /// The site whose record fires it; `None`: a task that hangs does.
+struct TriggerSpec {
+    /// The site whose record fires it; `None`: a task that hangs fires it.
     site: Option<u32>,
-    test: Option<Test>,
+    test: Option<Condition>,
     /// Records of the component that are logged after that one.
     after: u32,
     /// Whether it freezes all components.
@@ -285,7 +285,7 @@ struct Trigger {
     life: AtomicU64,
     /// `id << LEN_BITS`; 0: a task that hangs.
     site: AtomicU32,
-    /// [`Test`], but for its value: at, size (0: there is none), sign, comparison, by bytes; and
+    /// [`Condition`], but for its value: at, size (0: there is none), sign, comparison, by bytes; and
     /// whether it freezes all.
     how: AtomicU64,
     value: AtomicU64,
@@ -335,14 +335,14 @@ impl Trigger {
         result.map(|_| ())
     }
 
-    fn test(&self) -> Option<Test> {
+    fn test(&self) -> Option<Condition> {
         let [a, b, size, signed, compare, ..] = self.how.load(Relaxed).to_le_bytes();
         (size != 0).then_some(())?;
-        Some(Test {
+        Some(Condition {
             at: u16::from_le_bytes([a, b]),
             size,
             signed: signed != 0,
-            compare: Compare::ALL.get(usize::from(compare))?.1,
+            compare: Operator::ALL.get(usize::from(compare))?.1,
             value: self.value.load(Relaxed),
         })
     }
@@ -360,7 +360,7 @@ impl Trigger {
     }
 
     /// Sets what it is to do, under [`SETTING`].
-    fn set(&self, state: &State, wanted: Option<Wanted>) {
+    fn set(&self, state: &State, wanted: Option<TriggerSpec>) {
         let next = |life| Some(next_life(life));
         let old = self.life.fetch_update(AcqRel, Acquire, next).unwrap_or(0);
         if Phase::of(old) == Phase::Frozen {

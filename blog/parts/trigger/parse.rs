@@ -9,16 +9,16 @@ use kernel::{
 };
 
 use super::{
-    Compare,
-    Test,
-    Wanted, //
+    Condition,
+    Operator,
+    TriggerSpec, //
 };
 use crate::registry::words;
 
 /// `off`, or `site=ID` or `hang`, and then `if=TEST`, `after=N`, `all`. `None`: off.
-pub(super) fn parse_trigger(text: &str) -> Result<Option<Wanted>> {
+pub(super) fn parse_trigger(text: &str) -> Result<Option<TriggerSpec>> {
     let mut words = text.split_ascii_whitespace();
-    let mut wanted = Wanted::default();
+    let mut wanted = TriggerSpec::default();
     match words.next().ok_or(EINVAL)? {
         "off" => return words.next().map_or(Ok(None), |_| Err(EINVAL)),
         "hang" => {}
@@ -48,7 +48,7 @@ pub(super) fn parse_trigger(text: &str) -> Result<Option<Wanted>> {
 
 /// `AT:TYPE:COMPARE:VALUE`, for instance `4:u4:eq:77`: of the arguments, the four bytes from byte 4
 /// on are an unsigned 77.
-pub(super) fn parse_test(text: &str) -> Result<Test> {
+pub(super) fn parse_test(text: &str) -> Result<Condition> {
     let mut parts = text.split(':');
     let mut part = || parts.next().ok_or(EINVAL);
     let (at, ty, compare, value) = (part()?, part()?, part()?, part()?);
@@ -68,11 +68,11 @@ pub(super) fn parse_test(text: &str) -> Result<Test> {
         _ if words::is_decimal(value) => value.parse::<u64>(),
         _ => return Err(EINVAL),
     };
-    Ok(Test {
+    Ok(Condition {
         at: words::parse_number(at)?.try_into().map_err(|_| EINVAL)?,
         size,
         signed,
-        compare: words::one_of(compare, &Compare::ALL)?,
+        compare: words::one_of(compare, &Operator::ALL)?,
         value: value.map_err(|_| EINVAL)?,
     })
 }

@@ -14,10 +14,10 @@ mod suite {
         },
         set,
         show,
-        Compare,
-        Test,
+        Condition,
+        Operator,
         Trigger,
-        Wanted, //
+        TriggerSpec, //
     };
     use crate::{
         read::{
@@ -127,10 +127,10 @@ mod suite {
     fn a_record_and_some_more_freeze_the_component() -> Result {
         let (rig, other) = (Rig::new(c"trigger", KIB_8)?, Rig::new(c"other", KIB_8)?);
         let (state, other) = (rig.state()?, other.state()?);
-        let wanted = Wanted {
+        let wanted = TriggerSpec {
             site: Some(site(&state)?),
             after: 2,
-            ..Wanted::default()
+            ..TriggerSpec::default()
         };
         set(&state, Some(wanted))?;
         assert!(says(&state)?.to_bytes().starts_with(b"armed site="));
@@ -196,10 +196,10 @@ mod suite {
             Thread::work(&rig, 0..u64::MAX, say)?,
         ];
         for round in 0..5_000 {
-            let wanted = Wanted {
+            let wanted = TriggerSpec {
                 site: Some(site),
                 after: round % 3,
-                ..Wanted::default()
+                ..TriggerSpec::default()
             };
             set(&state, Some(wanted))?;
             // Every second one is replaced at some instant, frozen or not.
@@ -216,9 +216,9 @@ mod suite {
         let (rig, other) = (Rig::new(c"trigger", KIB_8)?, Rig::new(c"other", KIB_8)?);
         let (state, other) = (rig.state()?, other.state()?);
         mark_digit(&other, b'5')?;
-        let wanted = Wanted {
+        let wanted = TriggerSpec {
             all: true,
-            ..Wanted::default()
+            ..TriggerSpec::default()
         };
         // A task that hangs: this one, says the detector.
         set(&state, Some(wanted))?;
@@ -244,17 +244,17 @@ mod suite {
     fn an_argument_decides() -> Result {
         let rig = Rig::new(c"trigger", KIB_8)?;
         let state = rig.state()?;
-        let test = Test {
+        let test = Condition {
             at: 1,
             size: 1,
             signed: false,
-            compare: Compare::Eq,
+            compare: Operator::Eq,
             value: b'7'.into(),
         };
-        let wanted = Wanted {
+        let wanted = TriggerSpec {
             site: Some(site(&state)?),
             test: Some(test),
-            ..Wanted::default()
+            ..TriggerSpec::default()
         };
         set(&state, Some(wanted))?;
         for digit in *b"0456" {

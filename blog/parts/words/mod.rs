@@ -244,7 +244,7 @@ impl Room {
             let Some(ring) = self.rings.get_mut(n).filter(|ring| ring.known > 0) else {
                 break;
             };
-            let Some((len, start, size)) = ring.cut(&mut self.copies, want) else {
+            let Some((len, start, size)) = ring.piece(&mut self.copies, want) else {
                 // The page is empty, or gone.
                 ring.back();
                 continue;
@@ -298,18 +298,18 @@ impl Room {
         }
         let mut records = Records::new(page, PAGE_HEADER_SIZE, len);
         // The images that the line has; of more, some are in it twice.
-        let (mut told, mut count) = ([None; 4], 0);
+        let (mut listed, mut count) = ([None; 4], 0);
         while let Some((_, header)) = records.next(page) {
             // A control record's site is before all.
             let place = lists.place_of(header.site());
-            let Some(n) = place.filter(|n| !told.contains(&Some(*n))) else {
+            let Some(n) = place.filter(|n| !listed.contains(&Some(*n))) else {
                 continue;
             };
             if let Some(len) = lists.table_of(n, table) {
                 lines.add(Kind::Table, &[table.get(..len)?])?;
             }
             lines.add(Kind::Images, &[lists.image(n)?.as_bytes()])?;
-            *told.get_mut(count % 4)? = Some(n);
+            *listed.get_mut(count % 4)? = Some(n);
             count += 1;
         }
         add_component(lines, ring.slot)?;

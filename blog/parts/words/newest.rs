@@ -62,7 +62,7 @@ use crate::{
 
 /// Newest pages of a ring that may give pieces.
 pub(crate) const PAGES: usize = 16;
-/// How often a ring is looked at that changes hands.
+/// Tries to copy a ring whose owner changes.
 const LOOKS: u32 = 10;
 
 /// Room for a copy of a ring, and of the header of its page.
@@ -218,9 +218,9 @@ pub(crate) struct Newest {
 }
 
 impl Newest {
-    /// Goes to the newest page of a ring, by `steps` pages at most, from which those are taken that
-    /// it took. `None`: there are no records, or too many pages, or they can't be read, or the
-    /// writer has closed the way.
+    /// Goes from the oldest page of a ring to the newest, and subtracts the pages on the way from
+    /// `steps`. `None`: there are no records, or too many pages, or they can't be read, or the
+    /// writer has taken a page on the way.
     pub(crate) fn new(slot: u32, ring: u32, to: &mut Copies, steps: &mut u32) -> Option<Self> {
         let info = to.ring.info(slot, ring).filter(|info| info.records != 0)?;
         let mut new = Self {
@@ -265,7 +265,7 @@ impl Newest {
     /// Copies the records before the last piece to `to.page`, at most `want` bytes of them but one
     /// record at least, as a page of their own. Returns its length, where it began, and how many
     /// bytes there are before the last piece. `None`: this page has none, or is gone.
-    pub(crate) fn cut(&self, to: &mut Copies, want: usize) -> Option<(usize, usize, usize)> {
+    pub(crate) fn piece(&self, to: &mut Copies, want: usize) -> Option<(usize, usize, usize)> {
         let index = *self.pages.get(self.seq as usize % PAGES)?;
         let mut copy = to.copy(self.slot, index, Some(self.seq))?;
         let info = to.ring.info(self.slot, self.ring)?;

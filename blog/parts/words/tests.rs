@@ -102,7 +102,7 @@ mod suite {
                 let done = with_ring(rig.state()?.slot(), |ring| {
                     let mut good = true;
                     while ring.known > 0 {
-                        let Some((len, start, _)) = ring.cut(&mut copies, want) else {
+                        let Some((len, start, _)) = ring.piece(&mut copies, want) else {
                             ring.back();
                             continue;
                         };
@@ -156,7 +156,7 @@ mod suite {
             let mut good = true;
             while ring.known > 0 {
                 log(PER_PAGE / 4);
-                match ring.cut(&mut copies, 300) {
+                match ring.piece(&mut copies, 300) {
                     Some((len, start, _)) => {
                         pieces += 1;
                         good &= put(&copies.page, len, &mut [], &mut 0);
