@@ -8,7 +8,7 @@
 
 use std::{env, path::Path};
 
-use blog_decode::{Captures, Content, Error, Expr, Filter, Selector};
+use blog_decode::{Captures, Error, EventKind, Expr, Filter, Selector};
 
 fn main() -> Result<(), Error> {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -19,27 +19,31 @@ fn main() -> Result<(), Error> {
     // Side tables are also looked for beside the snapshot.
     let beside = Path::new(path).parent().map(Path::to_owned);
     let tables: Vec<_> = beside.into_iter().collect();
-    let captures = Captures::open([path], &tables, Some(Path::new("/lib/modules")))?;
+    let captures = Captures::open([path], &tables, Some(Path::new("/lib/modules")));
+    captures.problems().iter().for_each(|problem| eprintln!("{problem}"));
     let filter = Filter { expr: Some(Expr::parse(condition)?), ..Filter::default() };
     let mut selectors = Vec::new();
     for field in fields {
         let found = Selector::parse(field)?;
         selectors.push(found.ok_or_else(|| Error::Syntax(format!("no field {field}")))?);
     }
-    let undecoded = captures.for_each(&filter, |entry| match &entry.content {
-        Content::Record(record) => {
-            let mut text = Vec::new();
-            let subject = entry.subject();
-            for (selector, subject) in selectors.iter().zip(subject.iter().cycle()) {
-                selector.print(subject, &mut text);
-                text.push(b'\t');
+    let mut entries = captures.entries(&filter);
+    for entry in &mut entries {
+        match entry.event.kind {
+            EventKind::Record { .. } => {
+                let mut text = Vec::new();
+                for selector in &selectors {
+                    selector.print(&entry, &mut text);
+                    text.push(b'\t');
+                }
+                text.extend_from_slice(&entry.message);
+                println!("{}\t{}", entry.real(), String::from_utf8_lossy(&text));
             }
-            text.extend_from_slice(record.message);
-            println!("{}\t{}", entry.real(), String::from_utf8_lossy(&text));
+            EventKind::Loss { count, .. } => println!("{}\t{count} records lost", entry.real()),
+            EventKind::Line { .. } => {}
         }
-        Content::Loss { count, .. } => println!("{}\t{count} records lost", entry.real()),
-        Content::Line { .. } => {}
-    });
+    }
+    let undecoded = entries.undecoded();
     if undecoded.any() {
         eprintln!("{} records not decoded", undecoded.sum());
     }

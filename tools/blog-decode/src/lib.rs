@@ -2,34 +2,44 @@
 
 //! Decodes the records of BLog, the binary kernel logger.
 //!
-//! [`Captures`] opens files with their side tables, [`Captures::for_each`] goes through the records
+//! [`Captures`] opens files with their side tables, [`Captures::entries`] iterates over the records
 //! that a [`Filter`] lets pass, in the order of time. An [`Entry`] has the message and all fields;
 //! a [`Selector`] takes a field or an argument out of it by name, as a value or as text.
 //!
 //! ```
-//! use blog_decode::{Captures, Content, Expr, Filter, Selector, Val};
+//! use blog_decode::{Captures, Error, EventKind, Expr, Filter, Selector, Val};
 //!
-//! # fn main() -> Result<(), blog_decode::Error> {
-//! // A file, where side tables are, and where modules are installed.
+//! # fn main() -> Result<(), Error> {
+//! // Files, where side tables are, and where modules are installed.
+//! let files = ["tests/golden/expected/new.snap", "Cargo.toml"];
 //! let tables = ["tests/golden/expected/golden_mod.blogfmt".into()];
-//! let captures = Captures::open(["tests/golden/expected/new.snap"], &tables, None)?;
+//! let captures = Captures::open(files, &tables, None);
+//! for problem in captures.problems() {
+//!     match problem.kind() {
+//!         Error::NotOurs(_) => println!("left out: {problem}"),
+//!         Error::CutOff | Error::NoTable { .. } => println!("not all is known: {problem}"),
+//!         _ => return Err(problem),
+//!     }
+//! }
 //! let condition = Expr::parse("arg.count >= 8 && level == info")?;
 //! let filter = Filter { expr: Some(condition), ..Filter::default() };
 //! let count = Selector::parse("arg.count")?.expect("a field");
 //!
 //! let mut sum = 0;
-//! let undecoded = captures.for_each(&filter, |entry| match &entry.content {
-//!     Content::Record(record) => {
-//!         println!("{} {}", entry.real(), String::from_utf8_lossy(record.message));
-//!         let subject = entry.subject().expect("a record has fields");
-//!         if let Some(Val::Number(n)) = count.value(&subject) {
-//!             sum += n;
+//! let mut entries = captures.entries(&filter);
+//! for entry in &mut entries {
+//!     match entry.event.kind {
+//!         EventKind::Record { .. } => {
+//!             println!("{} {}", entry.real(), String::from_utf8_lossy(&entry.message));
+//!             if let Some(Val::Number(n)) = count.value(&entry) {
+//!                 sum += n;
+//!             }
 //!         }
+//!         EventKind::Loss { count, .. } => println!("{count} records are missing"),
+//!         EventKind::Line { .. } => {}
 //!     }
-//!     Content::Loss { count, .. } => println!("{count} records are missing"),
-//!     Content::Line { .. } => {}
-//! });
-//! println!("{} records not decoded", undecoded.sum());
+//! }
+//! println!("{} records not decoded", entries.undecoded().sum());
 //! assert_eq!(sum, 8 + 16);
 //! # Ok(())
 //! # }
@@ -77,8 +87,9 @@ use {
 
 pub use blog_decode_core::{
     captures::Captures,
-    decode::{Content, Entry, Filter, Record, Undecoded},
+    decode::{Entry, Filter, Undecoded},
     expr::Expr,
     field::{Selector, Val},
+    merge::{Event, EventKind},
 };
 pub use blog_file::error::Error;

@@ -11,7 +11,7 @@ use blog_decode_core::{
     foreign::Log,
     merge,
     output::{
-        csv,
+        csv::{Columns, Csv},
         json::Json,
         template::Template,
         text::{Style, Text},
@@ -82,7 +82,7 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
     let mut ctf = Ctf::new(Vec::new());
     let mut html = Html::new(std::io::sink(), vec![pair()]).unwrap();
     let mut perfetto = Perfetto::new(vec![pair()]);
-    let mut json = Json::new(true);
+    let (mut json, mut csv) = (Json::new(true), Csv::new(Columns::default()));
     let mut out = Vec::new();
     decoder
         .run(|entry| {
@@ -91,7 +91,7 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
             out.clear();
             json.entry(entry, &mut out);
             serde_json::from_slice::<serde_json::Value>(&out).unwrap();
-            csv::entry(entry, &mut out);
+            csv.entry(entry, &mut out);
             template.entry(entry, &mut out);
             perfetto.entry(entry, &mut out);
             ctf.entry(entry)?;

@@ -4,7 +4,6 @@
 
 use std::{
     collections::HashSet,
-    convert::Infallible,
     io::{BufReader, Read},
     ops::Range,
     sync::OnceLock,
@@ -12,9 +11,9 @@ use std::{
 
 use blog_decode_core::{
     boot,
-    decode::{Content, Decoder, Filter},
+    decode::{Decoder, Filter},
     expr::Expr,
-    merge,
+    merge::{self, EventKind},
     output::template::Template,
     sidetable::{SiteMap, Tables},
 };
@@ -90,15 +89,11 @@ fn records(bytes: Vec<u8>) -> Option<(Vec<Known>, u64, bool)> {
     let filter = Filter::default();
     let mut decoder = Decoder::new(&files, &streams, &boots, &maps, &filter);
     let mut all = Vec::new();
-    decoder
-        .run(|entry| {
-            if let Content::Record(r) = &entry.content {
-                let known = (entry.stream.id, r.ordinal, entry.clock, r.id);
-                all.push((known.0, known.1, known.2, known.3, r.payload.to_vec()));
-            }
-            Ok::<_, Infallible>(())
-        })
-        .unwrap();
+    for entry in &mut decoder {
+        if let EventKind::Record { ordinal, site, .. } = entry.event.kind {
+            all.push((entry.stream.id, ordinal, entry.clock(), site, entry.payload().to_vec()));
+        }
+    }
     let lost = decoder.counts().map(|c| c.missing + c.damaged).sum();
     Some((all, lost, files[0].damage.any()))
 }

@@ -2,12 +2,10 @@
 
 //! Streams as they come, in pieces of any size.
 
-use std::convert::Infallible;
-
 use blog_decode_core::{
-    decode::{Filter, Sieve},
+    decode::{Buffers, Entry, Filter, Sieve},
     live::Live,
-    merge::What,
+    merge::EventKind,
     output::{
         json::Json,
         text::{Style, Text},
@@ -86,19 +84,18 @@ fn give(live: &mut Live<'_>, sieve: &mut Sieve<'_>, text: &mut Text, out: &mut V
     }
     while live.advance() {
         events += 1;
-        let event = live.event().unwrap();
-        if let What::Loss { count, .. } = event.what {
+        let (event, stream) = live.event().unwrap();
+        if let EventKind::Loss { count, .. } = event.kind {
             assert!(count > 0);
         }
-        let boot = &live.boots[event.stream.file];
-        let shown = sieve.event(&event, &map, boot, &mut |entry| {
+        let boot = &live.boots[stream.file()];
+        let mut entry = Entry::new(stream, boot, event.clone(), Buffers::default());
+        if sieve.entry(&mut entry, &map) {
             out.clear();
-            text.entry(entry, out);
+            text.entry(&entry, out);
             out.clear();
-            json.entry(entry, out);
-            Ok::<_, Infallible>(())
-        });
-        shown.unwrap();
+            json.entry(&entry, out);
+        }
     }
     events
 }

@@ -86,9 +86,9 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
             new::file(&args.output, |out| told(html(input, pairs, &mut each, out)).map(|n| odd = n))
         }
         #[cfg(feature = "parquet")]
-        Form::Parquet => new::directory(&args.output, |path| {
-            told(parquet(input, &mut each, path)).map(|n| odd = n)
-        }),
+        Form::Parquet => {
+            new::directory(&args.output, |path| told(parquet(&mut each, path)).map(|n| odd = n))
+        }
         #[cfg(not(feature = "parquet"))]
         Form::Parquet => lacks!("Parquet", "parquet"),
         #[cfg(feature = "otlp")]
@@ -170,7 +170,7 @@ impl<'b> Each<'_, 'b> {
 
     /// The same by other threads, which do `work`.
     #[cfg(feature = "otlp")]
-    fn run_by<W: crate::batch::Work + 'b>(
+    fn run_by<W: crate::batch::Work<'b> + 'b>(
         &mut self,
         work: impl Fn() -> W,
         mut take: impl FnMut(&mut W::Made) -> io::Result<()>,
@@ -245,20 +245,13 @@ fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> i
     Ok(Odd { left_out: trace.left_out, spans: trace.end(&mut bytes, out)?, ..Odd::default() })
 }
 
-/// Releases of the kernels, by file.
-#[cfg(any(feature = "otlp", feature = "parquet"))]
-fn releases(input: &Input) -> Vec<String> {
-    let systems = input.files.iter().map(|file| file.system);
-    systems.map(|s| s.map_or_else(String::new, |s| text(&s.release))).collect()
-}
-
 #[cfg(feature = "parquet")]
-fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
+fn parquet(each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
     use crate::export::parquet::{packer, Parquet};
 
     std::thread::scope(|scope| {
         let packer = packer(scope, usize::from(each.threads > 1))?;
-        let mut rows = Parquet::new(path, releases(input), packer);
+        let mut rows = Parquet::new(path, packer);
         each.run(|entry| rows.entry(entry))?;
         let odd = Odd { left_out: rows.left_out, ..Odd::default() };
         rows.end()?;
@@ -270,7 +263,7 @@ fn parquet(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Od
 fn otlp(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
     use crate::export::otlp::{Maker, Otlp};
 
-    let mut logs = Otlp::new(out, releases(input));
+    let mut logs = Otlp::new(out);
     match each.threads {
         1 => each.run(|entry| logs.entry(entry))?,
         _ => each.run_by(Maker::default, |made| logs.add(made, |file| &input.boots[file]))?,

@@ -3,7 +3,7 @@
 //! `show --follow`: records to standard output as they come.
 
 use std::{
-    io,
+    io, mem,
     path::Path,
     time::{Duration, Instant as Now},
 };
@@ -21,10 +21,10 @@ use super::{
 use crate::{
     accounts::damage_text,
     captures::beside,
-    decode::{Entry, Missing, Sieve},
+    decode::{Buffers, Entry, Missing, Sieve},
     filter::{is_component, Instant},
     live::Live,
-    merge::{Cause, What},
+    merge::{Cause, EventKind},
     sidetable::{SiteMap, Tables},
     snapshot::Snapshot,
 };
@@ -90,6 +90,7 @@ pub fn follow(args: &Show) -> Result<Status, Failure> {
     );
     let mut run = Run {
         sieve: Sieve::new(&filter),
+        buffers: Buffers::default(),
         sites: Sites::new(source.inputs.len(), &args.input.tables),
         records: 0,
         lost: Missing::default(),
@@ -226,6 +227,8 @@ impl<'a> Sites<'a> {
 /// What was done so far.
 struct Run<'a> {
     sieve: Sieve<'a>,
+    /// Of the last entry.
+    buffers: Buffers,
     sites: Sites<'a>,
     records: u64,
     lost: Missing,
@@ -272,23 +275,27 @@ impl Run<'_> {
     ) -> io::Result<Option<(usize, i128)>> {
         let mut last = None;
         while live.advance() {
-            let Some(event) = live.event() else { continue };
-            match event.what {
-                What::Record { .. } => self.records += 1,
-                What::Loss {
+            let Some((event, stream)) = live.event() else { continue };
+            match event.kind {
+                EventKind::Loss {
                     cause: Cause::Overwritten | Cause::Elsewhere | Cause::LeftOut,
                     ..
                 } => {}
-                What::Loss { cause, count, .. } => self.lost.add(cause, count),
+                EventKind::Loss { cause, count, .. } => self.lost.add(cause, count),
+                _ => self.records += 1,
             }
-            let file = event.stream.file;
+            let file = stream.file();
             last = Some((file, event.clock));
             let (map, boot) = (&self.sites.maps[event.file], &live.boots[file]);
             if live.opened(file).is_some_and(|p| p.clock < event.clock) {
                 out.release()?;
             }
-            let mut show = |entry: &Entry<'_>| out.entry(entry);
-            self.sieve.event(&event, map, boot, &mut show)?;
+            let buffers = mem::take(&mut self.buffers);
+            let mut entry = Entry::new(stream, boot, event.clone(), buffers);
+            if self.sieve.entry(&mut entry, map) {
+                out.entry(&entry)?;
+            }
+            self.buffers = (entry.message, entry.slots);
         }
         Ok(last.map(|(file, clock)| (file, live.boots[file].calibration.boot(clock))))
     }

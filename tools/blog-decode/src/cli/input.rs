@@ -54,7 +54,7 @@ fn earlier(file: &Snapshot) -> String {
 /// one whose writer has just begun.
 fn isnt_meant(path: &Path, e: &Error) -> bool {
     let is_new = || path.metadata().is_ok_and(|meta| meta.len() == 0) && is_written(path);
-    (e.is_of_another_kind() && !has_records(path)) || is_new()
+    (e.is_not_ours() && !has_records(path)) || is_new()
 }
 
 /// What is opened, and how it went.

@@ -13,13 +13,13 @@ use super::args::{Color, Look, Output, TimeArg};
 use crate::{
     batch::Work,
     boot::Boot,
-    decode::{Content, Entry, Missing},
+    decode::{Entry, Missing},
     filter::Filter,
-    merge::Cause,
+    merge::{Cause, EventKind},
     output::{
-        csv,
+        csv::Csv,
         json::Json,
-        template::{Columns, Template},
+        template::Template,
         text::{escape_from, Line, Style, Text},
         Time,
     },
@@ -99,14 +99,12 @@ impl<'a> Out<'a> {
         };
         let matches = filter.grep.clone().filter(|_| !filter.invert);
         let printer = Printer::new(args, style, matches.clone());
-        match printer {
-            Printer::Columns(columns) => columns.header(&mut buffer),
-            Printer::Csv => csv::header(&mut buffer),
-            _ => {}
+        if let Printer::Csv(csv) = &printer {
+            csv.header(&mut buffer);
         }
         let separator: &[u8] = match printer {
             Printer::Text(_) | Printer::Template(_) => b"--\n",
-            Printer::Json(_) | Printer::Csv | Printer::Columns(_) => b"",
+            Printer::Json(_) | Printer::Csv(_) => b"",
         };
         Self {
             args,
@@ -169,8 +167,8 @@ impl<'a> Out<'a> {
         }
         self.printer.keep(entry, &mut kept.line);
         kept.is_match = entry.is_match;
-        kept.time = entry.boot.axis(entry.clock);
-        if let Content::Loss { cause, count, span } = entry.content {
+        kept.time = entry.boot.axis(entry.clock());
+        if let EventKind::Loss { cause, count, span } = entry.event.kind {
             let until = entry.boot.axis(span.1);
             kept.loss = Some(Loss { cause, count, until });
         }
@@ -229,15 +227,14 @@ impl<'a> Out<'a> {
 pub enum Printer<'a> {
     Text(Box<Text>),
     Json(Json),
-    Csv,
-    Columns(&'a Columns),
+    Csv(Csv),
     Template(&'a Template),
 }
 
-impl Work for Printer<'_> {
+impl Work<'_> for Printer<'_> {
     type Made = Vec<u8>;
 
-    fn entry(&mut self, _: usize, entry: &Entry<'_>, out: &mut Vec<u8>) {
+    fn entry(&mut self, entry: &mut Entry<'_>, out: &mut Vec<u8>) {
         self.print(entry, out);
     }
 }
@@ -248,8 +245,7 @@ impl Printer<'_> {
         match self {
             Self::Text(text) => text.entry(entry, out),
             Self::Json(json) => json.entry(entry, out),
-            Self::Csv => csv::entry(entry, out),
-            Self::Columns(columns) => columns.entry(entry, out),
+            Self::Csv(csv) => csv.entry(entry, out),
             Self::Template(template) => template.entry(entry, out),
         }
     }
@@ -301,10 +297,8 @@ impl<'a> Printer<'a> {
     fn new(args: &'a Output, style: Style, matches: Option<Regex>) -> Self {
         if args.json {
             Self::Json(Json::new(args.raw))
-        } else if let Some(columns) = &args.columns {
-            Self::Columns(columns)
         } else if args.csv {
-            Self::Csv
+            Self::Csv(Csv::new(args.columns.clone().unwrap_or_default()))
         } else if let Some(template) = &args.format {
             Self::Template(template)
         } else {
@@ -410,7 +404,7 @@ impl Window {
             self.mark(mark, out);
             return printer.print(entry, out);
         }
-        let is_loss = matches!(entry.content, Content::Loss { .. });
+        let is_loss = entry.is_loss();
         if entry.is_match {
             self.separate(out);
             while let Some((_, mark, line)) = self.waiting.pop_front() {

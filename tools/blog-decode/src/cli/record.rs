@@ -369,7 +369,7 @@ fn adopt(path: PathBuf, is_whole: bool) -> Option<PathBuf> {
             Ok(Some(target))
         }
         Content::Nothing if !is_whole => Ok(fs::remove_file(&path).map(|()| None)?),
-        Content::Nothing | Content::Other => Err(Error::Kind("no recording".into())),
+        Content::Nothing | Content::Other => Err(Error::NotOurs("no recording".into())),
     });
     done.unwrap_or_else(|e| {
         complain(&format!("{}: {e}; it stays as it is", path.display()));

@@ -97,7 +97,7 @@ impl Session {
     }
 
     /// Has other threads do `work` with all entries; `take` gets what they have made.
-    pub fn run_by<'a, W: Work + 'a>(
+    pub fn run_by<'a, W: Work<'a> + 'a>(
         &'a self,
         doing: &'static str,
         work: impl Fn() -> W,
@@ -218,7 +218,7 @@ impl Session {
         };
         let (mut cleared, mut missing) = (BTreeMap::new(), BTreeMap::new());
         for stream in &self.streams {
-            let boot = &boots[stream.file];
+            let boot = &boots[stream.file()];
             let Some(clock) = stream.cleared().filter(|clock| wants(boot, *clock)) else {
                 continue;
             };

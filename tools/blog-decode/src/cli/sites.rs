@@ -132,7 +132,7 @@ fn open(path: &Path, others: usize) -> Result<Opened, String> {
     match read_table(path, |_| true) {
         Ok(Some(table)) => Ok(Opened::Image(SiteMap::image(table, path))),
         Ok(None) => Err(format!("{}: has no call sites", path.display())),
-        Err(Error::Kind(_)) => Err(error.into()),
+        Err(Error::NotOurs(_)) => Err(error.into()),
         Err(e) => Err(format!("{}: {e}", path.display())),
     }
 }

@@ -100,10 +100,10 @@ struct Looked {
     entries: u64,
 }
 
-impl Work for Look<'_> {
+impl Work<'_> for Look<'_> {
     type Made = Looked;
 
-    fn entry(&mut self, _: usize, entry: &Entry<'_>, made: &mut Looked) {
+    fn entry(&mut self, entry: &mut Entry<'_>, made: &mut Looked) {
         made.seen.extend(self.0.look(entry).map(|seen| (made.entries, seen)));
         made.entries += 1;
     }

@@ -14,7 +14,7 @@ use super::{
     session::{tell_left_out, tell_none},
 };
 use crate::{
-    accounts::{counts, lost, lost_of, ring_name, Column},
+    accounts::{counts, lost, lost_of, ring_name, HostColumn},
     boot::Boot,
     filter::is_component,
     merge,
@@ -151,7 +151,7 @@ fn stats_text(
     components: &[String],
     out: &mut Vec<u8>,
 ) -> std::io::Result<()> {
-    let boot = Column::new(boots);
+    let boot = HostColumn::new(boots);
     boot.head(out);
     writeln!(
         out,
@@ -209,8 +209,8 @@ fn stats_text(
     )?;
     for (stream, r) in streams.iter().zip(&sums.rings) {
         let n = &r.counts;
-        boot.of(&boots[stream.file], out);
-        let of = (boots[stream.file].index, stream.component.clone());
+        boot.of(&boots[stream.file()], out);
+        let of = (boots[stream.file()].index, stream.component.clone());
         let of = &sums.components[&of];
         writeln!(
             out,
@@ -321,7 +321,7 @@ fn stats_json(
         let mut o = Object::new(out);
         o.text("type", "ring-sum");
         ring(stream, &stream.last_writer(&r.counts), &mut o);
-        span_json(&r.sum, r.span, &boots[stream.file], &mut o);
+        span_json(&r.sum, r.span, &boots[stream.file()], &mut o);
         o.maybe("complete_from_boot_ns", r.complete_from);
         counts(&r.counts, &mut o);
         lost(&stream.lost(), &mut o);

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use blog_decode_core::{
     boot,
-    decode::{Content, Decoder, Filter},
-    merge,
+    decode::{Decoder, Filter},
+    merge::{self, EventKind},
     sidetable::{SiteMap, Tables},
 };
 use blog_file::snapshot::Snapshot;
@@ -52,13 +52,12 @@ pub fn run(memory: &impl Memory, root: u64) -> Result<Got, String> {
     let filter = Filter::default();
     let mut decoder = Decoder::new(&files, &streams, &boots, &maps, &filter);
     let mut records = BTreeSet::new();
-    let _ = decoder.run(|entry| {
-        if let Content::Record(r) = &entry.content {
+    for entry in &mut decoder {
+        if let EventKind::Record { ordinal, site, .. } = entry.event.kind {
             let name = entry.stream.component.to_string();
-            records.insert((name, entry.stream.id, r.ordinal, entry.clock, r.id));
+            records.insert((name, entry.stream.id, ordinal, entry.clock(), site));
         }
-        Ok::<_, ()>(())
-    });
+    }
     let told = decoder.counts().any(|c| c.missing + c.damaged > 0);
     let [snapshot] = files;
     Ok(Got { extracted, snapshot, records, told })

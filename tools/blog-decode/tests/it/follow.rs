@@ -15,7 +15,7 @@ use crate::common::{
     snapshot::{Builder, Page, Ring},
     stream::{as_stream, begin, clock, piece, Rings, SECOND},
 };
-use blog_decode_core::{live::Live, merge::What, sidetable::read_table};
+use blog_decode_core::{live::Live, merge::EventKind, sidetable::read_table};
 use proptest::prelude::*;
 
 /// What a stream gives, fed in pieces of `chunk` bytes: (pid, ordinal, clock) of each record.
@@ -25,8 +25,8 @@ fn live(bytes: &[u8], chunk: usize, idle: bool) -> Vec<(i32, u64, u64)> {
     let mut all = Vec::new();
     let mut take = |live: &mut Live<'_>| {
         while live.advance() {
-            let event = live.event().unwrap();
-            if let What::Record { ordinal, .. } = event.what {
+            let (event, _) = live.event().unwrap();
+            if let EventKind::Record { ordinal, .. } = event.kind {
                 all.push((event.writer.task.unwrap().pid, ordinal, event.clock));
             }
         }
@@ -117,9 +117,10 @@ fn what_is_damaged_is_passed_over() {
     live.end(0);
     let mut seen = Vec::new();
     while live.advance() {
-        seen.push(match live.event().unwrap().what {
-            What::Record { ordinal, .. } => ("record", ordinal),
-            What::Loss { count, .. } => ("lost", count),
+        seen.push(match live.event().unwrap().0.kind {
+            EventKind::Record { ordinal, .. } => ("record", ordinal),
+            EventKind::Loss { count, .. } => ("lost", count),
+            EventKind::Line { .. } => unreachable!(),
         });
     }
     assert_eq!(seen, [("record", 0), ("record", 1), ("lost", 1), ("record", 3)]);

@@ -158,8 +158,8 @@ fn print(files: &[Snapshot], streams: &[Stream], records: u64) {
             out.clear();
             text.entry(entry, &mut out);
             lines += 1;
-            assert!(entry.clock >= clock);
-            clock = entry.clock;
+            assert!(entry.clock() >= clock);
+            clock = entry.clock();
             Ok::<_, ()>(())
         })
         .unwrap();

@@ -14,7 +14,7 @@ const SOURCES: [&str; 5] = ["src", "crates", "map/src", "kdumpfile/src", "../blo
 
 /// Those that are there twice still. No name is ever added.
 const TWICE: &str = "Cli Command Counts Error Event Fault Found Input Json Kind Line Link Memory \
-                     Part Place Printer Problem Reader Record Seen Sites Span Spans Sum \
+                     Part Place Printer Problem Reader Sites Span Spans Sum \
                      Task Template Text Type Vmcore";
 
 /// The names of public types in a source.

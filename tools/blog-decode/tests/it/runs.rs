@@ -6,7 +6,7 @@
 use std::fs::{self, OpenOptions};
 
 use crate::common::snapshot::{Builder, Page, Ring, BOOT_ID};
-use blog_decode_core::merge::{self, each_record, Seen, Stream};
+use blog_decode_core::merge::{self, each_event, EventKind, Stream};
 use blog_file::snapshot::Snapshot;
 use blog_table::source::Source;
 use proptest::prelude::*;
@@ -46,9 +46,9 @@ fn numbers(files: &[Snapshot], stream: &Stream) -> Vec<u64> {
 /// Of the records of a ring: how many, and how many are missing or damaged.
 fn counts(files: &[Snapshot], stream: &Stream) -> (u64, u64, u64) {
     let mut clocks = Vec::new();
-    let c = each_record(files, stream, |seen| {
-        if let Seen::Record { clock, .. } = seen {
-            clocks.push(clock);
+    let c = each_event(files, stream, |event| {
+        if let EventKind::Record { .. } = event.kind {
+            clocks.push(event.clock);
         }
     });
     assert!(clocks.is_sorted());

@@ -45,9 +45,9 @@ pub fn lost_of(lost: &[u64; LOST_CAUSES]) -> impl Iterator<Item = (&'static str,
 }
 
 /// The column with the names of boots, which is there if there are several.
-pub struct Column(Option<usize>);
+pub struct HostColumn(Option<usize>);
 
-impl Column {
+impl HostColumn {
     /// As wide as the longest name.
     pub fn new(boots: &[Boot]) -> Self {
         Self(boot::width(boots).map(|n| n.max(HOST.len())))
@@ -70,7 +70,7 @@ impl Column {
     }
 }
 
-/// Head of [`Column`].
+/// Head of [`HostColumn`].
 const HOST: &str = "host";
 
 /// Id of a ring, and whose it is.
@@ -125,7 +125,7 @@ impl Accounts<'_> {
         for (s, c) in self.streams.iter().zip(&self.counts) {
             let mut o = Object::new(out);
             o.text("type", "ring");
-            boot_json(&self.boots[s.file], &mut o);
+            boot_json(&self.boots[s.file()], &mut o);
             ring(s, &s.last_writer(c), &mut o);
             o.maybe("retired", s.ring().map(|r| r.retired));
             counts(c, &mut o);

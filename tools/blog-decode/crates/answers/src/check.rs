@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use blog_decode_core::merge::{unite, Cause, Counts, Cursor, Stream, What};
+use blog_decode_core::merge::{each_event, unite, Cause, Counts, EventKind, Stream};
 use blog_file::{
     record::{cause_name, Version},
     snapshot::{
@@ -223,32 +223,26 @@ impl Checked {
 
     /// What comes out of a ring.
     fn ring(&mut self, one: &[Snapshot], stream: &Stream, still: bool) {
-        let mut cursor = Cursor::new(stream);
         // Clock and ordinal of the last record; the first that is earlier than the one before.
         let (mut last, mut back) = ((0, 0), None);
         let (mut shown, mut elsewhere): (Losses, u64) = ([0; LOST_CAUSES], 0);
-        loop {
-            cursor.advance(stream, one, true);
-            match cursor.event(stream).map(|event| (event.clock, event.what)) {
-                Some((clock, What::Record { ordinal, .. })) => {
-                    if clock < last.0 {
-                        back = back.or(Some((ordinal, last)));
-                    }
-                    last = (clock, ordinal);
+        let n = each_event(one, stream, |event| match event.kind {
+            EventKind::Record { ordinal, .. } => {
+                if event.clock < last.0 {
+                    back = back.or(Some((ordinal, last)));
                 }
-                Some((_, What::Loss { cause: Cause::Told(cause), count, .. })) => {
-                    if let Some(n) = shown.get_mut(usize::from(cause)) {
-                        *n = n.saturating_add(count);
-                    }
-                }
-                Some((_, What::Loss { cause: Cause::Elsewhere, count, .. })) => {
-                    elsewhere = elsewhere.saturating_add(count)
-                }
-                Some(_) => {}
-                None => break,
+                last = (event.clock, ordinal);
             }
-        }
-        let n = cursor.counts;
+            EventKind::Loss { cause: Cause::Told(cause), count, .. } => {
+                if let Some(n) = shown.get_mut(usize::from(cause)) {
+                    *n = n.saturating_add(count);
+                }
+            }
+            EventKind::Loss { cause: Cause::Elsewhere, count, .. } => {
+                elsewhere = elsewhere.saturating_add(count);
+            }
+            _ => {}
+        });
         let missing = n.missing.saturating_sub(elsewhere);
         let end = stream.runs().map(|(_, run)| end_of(&run.last)).max().unwrap_or(0);
         let counted = stream.ring().map_or(0, |ring| ring.records);

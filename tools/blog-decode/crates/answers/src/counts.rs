@@ -114,10 +114,10 @@ impl Counts {
 
     /// Counts a record, or a line of another log. An error says that there are too many rows.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let Some(subject) = entry.subject() else {
+        if entry.is_loss() {
             return Ok(());
-        };
-        let now = entry.boot.axis(entry.clock);
+        }
+        let now = entry.boot.axis(entry.clock());
         self.records += 1;
         let (first, last) = self.range.unwrap_or((now, now));
         self.range = Some((first.min(now), last.max(now)));
@@ -125,10 +125,10 @@ impl Counts {
         self.key.0 = interval.map_or(0, |n| now.div_euclid(n) * n);
         self.key.1.clear();
         for field in &self.how.by {
-            key::push(field, &subject, &mut self.key.1);
+            key::push(field, entry, &mut self.key.1);
         }
         let sum = self.how.sum.as_ref();
-        let number = match sum.and_then(|field| field.value(&subject)) {
+        let number = match sum.and_then(|field| field.value(entry)) {
             Some(Val::Number(n)) => Number::Is(n),
             Some(Val::Big(_)) => Number::TooLarge,
             _ => Number::Absent,

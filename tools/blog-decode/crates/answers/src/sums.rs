@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use blog_decode_core::{
     boot::Boot,
-    merge::{each_record, Counts, Seen, Stream},
+    merge::{each_event, Counts, EventKind, Stream},
 };
 use blog_file::snapshot::Snapshot;
 use blog_wire::record::HEADER_SIZE;
@@ -167,8 +167,8 @@ pub fn logged(file: &Snapshot) -> Option<BTreeMap<u32, (u64, u64)>> {
     late.iter().for_each(|(site, n)| all.entry(*site).or_default().1 += n);
     for ring in &file.rings {
         let stream = Stream::new("".into(), 0, ring.clone(), 0);
-        each_record(std::slice::from_ref(file), &stream, |seen| {
-            if let Seen::Record { site, .. } = seen {
+        each_event(std::slice::from_ref(file), &stream, |event| {
+            if let EventKind::Record { site, .. } = event.kind {
                 let (least, most) = all.entry(site).or_default();
                 *least = least.saturating_add(1);
                 *most = most.saturating_add(1);
@@ -208,13 +208,15 @@ impl Sums {
         for stream in streams {
             let mut ring = RingSum::default();
             let mut clocks: Option<(u64, u64)> = None;
-            let c = &boots[stream.file].calibration;
+            let c = &boots[stream.file()].calibration;
             let mut since = SinceLoss::default();
-            ring.counts = each_record(files, stream, |seen| {
-                let Seen::Record { file, clock, site, len } = seen else {
+            ring.counts = each_event(files, stream, |event| {
+                let EventKind::Record { site, payload, .. } = &event.kind else {
                     return since.loss();
                 };
-                let one = Sum { records: 1, bytes: (len + HEADER_SIZE) as u64 };
+                let (file, clock, site) = (event.file, event.clock, *site);
+                let bytes = payload.size() + HEADER_SIZE;
+                let one = Sum { records: 1, bytes: bytes as u64 };
                 since.record(clock);
                 ring.sum.add(one);
                 if ring.sum.records % TICK == 0 {
@@ -239,7 +241,7 @@ impl Sums {
                 (true, true) => Some(exit),
             };
             ring.complete_from = from.map(|at| at.map_or(i128::MAX, |clock| c.boot(clock)));
-            this.component(&boots[stream.file], stream, &ring);
+            this.component(&boots[stream.file()], stream, &ring);
             this.rings.push(ring);
         }
         this.end(streams, boots);
@@ -255,7 +257,7 @@ impl Sums {
             sum.end = taken.max(last).unwrap_or(0);
         }
         for (stream, ring) in streams.iter().zip(&mut self.rings) {
-            let key = (boots[stream.file].index, stream.component.clone());
+            let key = (boots[stream.file()].index, stream.component.clone());
             let Some(sum) = self.components.get_mut(&key) else {
                 continue;
             };

@@ -27,8 +27,8 @@ use std::{
 use blog_decode_core::{
     boot::Boot,
     chain::{Chain, Waits},
-    decode::{Content, Decoder, Entry, Filter, Outcome},
-    merge::{Cause, Stream},
+    decode::{Decoder, Entry, Filter, Outcome},
+    merge::{Cause, EventKind, Stream},
     output::text,
     sidetable::SiteMap,
 };
@@ -312,15 +312,15 @@ struct Lines {
 
 impl Lines {
     fn push(&mut self, entry: &Entry<'_>, most: usize, line: text::Line) {
-        if matches!(entry.content, Content::Record(_)) {
-            self.last = self.last.max(Some(entry.clock));
-            self.comm = entry.writer.task.map(|t| t.comm);
+        if entry.is_record() {
+            self.last = self.last.max(Some(entry.clock()));
+            self.comm = entry.task().map(|t| t.comm);
         }
         let lines = match self.by_component.get_mut(&entry.stream.component) {
             Some(lines) => lines,
             None => self.by_component.entry(entry.stream.component.clone()).or_default(),
         };
-        lines.push_back(Line { clock: entry.clock, line });
+        lines.push_back(Line { clock: entry.clock(), line });
         if lines.len() > most {
             lines.pop_front();
         }
@@ -392,15 +392,16 @@ pub fn collect(
     let mut decoder = Decoder::new(file, &streams, boots, maps, &filter);
     let result = decoder.run(|entry| {
         // That a ring has overwritten its oldest records is no news.
-        if let Content::Loss { cause: Cause::Overwritten | Cause::Elsewhere, .. } = entry.content {
+        let kind = &entry.event.kind;
+        if let EventKind::Loss { cause: Cause::Overwritten | Cause::Elsewhere, .. } = kind {
             return Ok::<_, std::convert::Infallible>(());
         }
         let by_task = owner(entry.stream).or_else(|| {
             // In a shared ring, only a task that lives can be known by its number.
-            let key = (entry.writer.task?.pid, 0);
+            let key = (entry.task()?.pid, 0);
             is_wanted(&key).then_some(key)
         });
-        let lines = match (by_task, entry.writer.cpu) {
+        let lines = match (by_task, entry.writer().cpu) {
             (Some(key), _) => of_tasks.entry(key).or_default(),
             (None, Some(cpu)) if cpus.contains(&cpu) => of_cpus.entry(cpu).or_default(),
             _ => return Ok(()),

@@ -31,6 +31,8 @@ pub struct Boot {
     pub id: Option<String>,
     /// Name of the machine.
     pub host: String,
+    /// Release of its kernel; empty if no file has it.
+    pub release: String,
     /// All names that it has in its files, and that the user gives it.
     pub names: Arc<[String]>,
     /// What it is called among others: the machine, and which of its boots if there are several.
@@ -84,6 +86,7 @@ impl Boot {
             index: 0,
             id: Some("b007".into()),
             host: host.into(),
+            release: String::new(),
             names: [host.into()].into(),
             name: host.into(),
             calibration: calibration.into(),
@@ -152,7 +155,7 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
     // What takes long, or memory, is done once for each boot, whatever the number of its files.
     let of_each = members.iter().map(|(&index, all)| {
         let calibration = Arc::new(calibration(all));
-        (index, (host(all), names(all), calibration))
+        (index, (host(all), names(all), release(all), calibration))
     });
     let known: HashMap<_, _> = of_each.collect();
     let mut hosts = HashMap::<&str, usize>::new();
@@ -160,11 +163,11 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
         *hosts.entry(host).or_default() += 1;
     }
     let shifts = match is_one_of_several {
-        true => shifts(files, &same, |index| times(&known[&index].2)),
+        true => shifts(files, &same, |index| times(&known[&index].3)),
         false => HashMap::new(),
     };
     let boot = |&index: &usize| {
-        let (host, names, calibration) = &known[&index];
+        let (host, names, release, calibration) = &known[&index];
         let host = (*host).to_owned();
         let is_one_of_host = hosts.get(host.as_str()).is_some_and(|n| *n > 1);
         // Machines that have it in common get different numbers.
@@ -182,6 +185,7 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
             index,
             id: id.map(|id| id + &copy),
             host,
+            release: release.clone(),
             names: names.clone(),
             name,
             calibration: calibration.clone(),
@@ -195,6 +199,11 @@ pub fn of(files: &[Snapshot]) -> Vec<Boot> {
     let end = all.iter().filter_map(Boot::taken).max().unwrap_or(0);
     all.iter_mut().for_each(|boot| boot.end = end);
     all
+}
+
+fn release(files: &[&Snapshot]) -> String {
+    let all = files.iter().filter_map(|file| Some(text(&file.system?.release)));
+    all.into_iter().find(|release| !release.is_empty()).unwrap_or_default()
 }
 
 /// When a boot was, by its wall clock.

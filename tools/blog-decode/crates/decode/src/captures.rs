@@ -4,14 +4,13 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    convert::Infallible,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use crate::{
     boot::{self, Boot},
-    decode::{Decoder, Entry, Filter, Undecoded},
+    decode::{Decoder, Filter},
     error::Error,
     filter::is_component,
     identity,
@@ -48,26 +47,30 @@ pub struct Captures {
     pub boots: Vec<Boot>,
     /// What to report about files of the same machine.
     pub notes: Vec<String>,
+    /// Files that [`Captures::open`] could not open.
+    unopened: Vec<Error>,
+    /// All rings, once they were asked for.
+    rings: OnceLock<Vec<Stream>>,
 }
 
 impl Captures {
     /// Opens files. Side tables are looked for in `sidetables`, which are tables, images or
     /// directories of them, beside the files, and then in those of `modules`, as `/lib/modules`.
     ///
-    /// # Errors
-    ///
-    /// The first file that is none of BLog's, or can't be read. What is wrong within a file is in
-    /// [`Snapshot::damage`], and with a table in [`Tables::problems`].
+    /// What is wrong is in [`Captures::problems`]: the other files are there.
     pub fn open<P: AsRef<Path>>(
         paths: impl IntoIterator<Item = P>,
         sidetables: &[PathBuf],
         modules: Option<&Path>,
-    ) -> Result<Self, Error> {
-        let mut files = Vec::new();
+    ) -> Self {
+        let (mut files, mut unopened) = (Vec::new(), Vec::new());
         for path in paths {
-            files.append(&mut open::open(path.as_ref(), files.len(), &mut |_, _| {})?);
+            match open::open(path.as_ref(), files.len(), &mut |_, _| {}) {
+                Ok(mut more) => files.append(&mut more),
+                Err(e) => unopened.push(e),
+            }
         }
-        Ok(Self::new(files, sidetables, modules))
+        Self { unopened, ..Self::new(files, sidetables, modules) }
     }
 
     /// The same of files that are open.
@@ -82,25 +85,34 @@ impl Captures {
         let beside = beside(files.iter().map(|file| Path::new(&file.name)));
         let own = files.iter().flat_map(|f| &f.tables);
         let tables = Tables::load(images, own, sidetables, &beside, modules);
-        let map = |f: &Snapshot| SiteMap::new(&f.images, &tables);
+        let maps = files.iter().map(|f| SiteMap::new(&f.images, &tables)).collect();
         let boots = boot::of(&files);
         notes.extend(boot::doubts(&files, &boots));
-        Self { boots, maps: files.iter().map(map).collect(), tables, files, notes }
+        let (unopened, rings) = (Vec::new(), OnceLock::new());
+        Self { files, tables, maps, boots, notes, unopened, rings }
     }
 
-    /// Calls `each` with the records that a filter lets pass, and with losses, in the order of time.
-    /// The answer is what had no text, and why.
-    pub fn for_each(&self, filter: &Filter, mut each: impl FnMut(&Entry<'_>)) -> Undecoded {
-        let streams = self.streams(&filter.components);
-        let mut decoder = Decoder::new(&self.files, &streams, &self.boots, &self.maps, filter);
-        let result = decoder.run(|entry| {
-            each(entry);
-            Ok::<_, Infallible>(())
-        });
-        match result {
-            Ok(()) => decoder.undecoded().clone(),
-            Err(never) => match never {},
+    /// What is wrong, each with the name of its file: files that could not be opened, those that are
+    /// cut off, and images without a side table. Further damage is in [`Snapshot::damage`].
+    pub fn problems(&self) -> Vec<Error> {
+        let mut all = self.unopened.clone();
+        for (file, map) in self.files.iter().zip(&self.maps) {
+            let cut_off = file.damage.cut_off || file.damage.torn != 0;
+            all.extend(cut_off.then(|| Error::CutOff.at(&*file.name)));
+            for image in map.images.iter().filter(|image| image.sites.is_none()) {
+                let (image, build_id) = (image.name.clone(), image.build_id.clone());
+                all.push(Error::NoTable { image, build_id }.at(&*file.name));
+            }
         }
+        all
+    }
+
+    /// The records that a filter lets pass, and losses, in the order of time. What had no text, and
+    /// why, is [`Decoder::undecoded`].
+    pub fn entries<'a>(&'a self, filter: &'a Filter) -> Decoder<'a> {
+        let all = self.rings.get_or_init(|| self.streams(&[]));
+        let streams = all.iter().filter(|stream| filter.wants_component(&stream.component));
+        Decoder::new(&self.files, streams, &self.boots, &self.maps, filter)
     }
 
     /// The rings of these components; of all if there are none.

@@ -2,8 +2,8 @@
 
 //! From an event to its text: looks up the site, prints the message, filters.
 //!
-//! [`Decoder::run`] is the library's main entry for programs that want decoded records; a
-//! [`Sieve`] does it event by event. It reuses its buffers: a record costs no allocation.
+//! A [`Decoder`] is an iterator over entries; [`Decoder::run`] uses the buffers of one again for the
+//! next, so that a record costs no allocation. A [`Sieve`] does it event by event.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,12 +13,14 @@ use std::{
 use crate::{
     boot::Boot,
     digits,
-    field::Subject,
     foreign::Log,
-    format::template::{Slot, Template},
-    merge::{Cause, Counts, Event, Merge, Span, Stream, What},
-    record::{Version, Writer},
-    sidetable::{Found, SiteMap},
+    format::{
+        template::{Slot, Template},
+        value::Value,
+    },
+    merge::{Cause, Counts, Event, EventKind, Merge, Stream},
+    record::{Task, Version, Writer},
+    sidetable::{Found, Site, SiteMap},
     snapshot::Snapshot,
 };
 
@@ -40,88 +42,137 @@ pub enum Raw {
     Withheld,
 }
 
-/// What an [`Entry`] is.
-pub enum Content<'a> {
-    /// A record.
-    Record(Record<'a>),
-    /// Records are missing.
-    Loss {
-        /// Why.
-        cause: Cause,
-        /// How many.
-        count: u64,
-        /// Between which clocks.
-        span: Span,
-    },
-    /// A line of another log, which is put between the records.
-    Line {
-        /// Its level, where it has one.
-        level: Option<u8>,
-        /// The line.
-        message: &'a [u8],
-    },
-}
-
-/// A record with its site.
-pub struct Record<'a> {
-    /// Site id.
-    pub id: u32,
-    /// Ordinal in its ring, from 0.
-    pub ordinal: u64,
-    /// Image and site.
-    pub found: Option<Found<'a>>,
-    /// The bytes of its arguments.
-    pub payload: &'a [u8],
-    /// Where the arguments are in `payload`; empty if `raw`.
-    pub slots: &'a [Slot],
-    /// The message, in UTF-8.
-    pub message: &'a [u8],
-    /// If the message is no more than a hex dump: why.
-    pub raw: Option<Raw>,
-    /// Whether the message is printable ASCII that nothing has to escape.
-    pub is_plain: bool,
-}
-
-/// A line of output.
+/// An event with its call site and its text: a line of output.
 pub struct Entry<'a> {
     /// The ring.
     pub stream: &'a Stream,
     /// The boot that it is of, which converts the clock.
     pub boot: &'a Boot,
-    /// Full clock.
-    pub clock: u64,
-    /// The writer.
-    pub writer: &'a Writer,
-    /// Record or loss.
-    pub content: Content<'a>,
+    /// What happened, and when.
+    pub event: Event,
+    /// Image and site of a record.
+    pub found: Option<Found<'a>>,
+    /// Where the arguments are in [`Entry::payload`]; empty if `raw`.
+    pub slots: Vec<Slot>,
+    /// The message, in UTF-8; of a loss, what a line says of it.
+    pub message: Vec<u8>,
+    /// If the message is no more than a hex dump: why.
+    pub raw: Option<Raw>,
+    /// Whether the message is printable ASCII that nothing has to escape.
+    pub is_plain: bool,
     /// `false`: a record that is only there as the context of others. Losses are.
     pub is_match: bool,
 }
 
-impl Entry<'_> {
-    /// When it was written, in ns since 1970, UTC.
-    pub fn real(&self) -> i128 {
-        self.boot.calibration.real(self.clock)
-    }
+/// What an entry's text takes, to be used again.
+pub type Buffers = (Vec<u8>, Vec<Slot>);
 
-    /// What fields are asked of: a record, or a line. A loss has none.
-    pub fn subject(&self) -> Option<Subject<'_>> {
-        let (level, id, found, payload, slots, message) = match &self.content {
-            Content::Record(r) => (None, r.id, r.found.as_ref(), r.payload, r.slots, r.message),
-            Content::Line { level, message } => (*level, 0, None, &[][..], &[][..], *message),
-            Content::Loss { .. } => return None,
-        };
-        Some(Subject {
-            stream: self.stream,
-            boot: self.boot,
-            writer: self.writer,
-            level,
-            id,
-            found,
-            payload,
+impl<'a> Entry<'a> {
+    /// One without a text.
+    pub fn new(stream: &'a Stream, boot: &'a Boot, event: Event, buffers: Buffers) -> Self {
+        let (mut message, mut slots) = buffers;
+        message.clear();
+        slots.clear();
+        Self {
+            stream,
+            boot,
+            event,
+            found: None,
             slots,
             message,
-        })
+            raw: None,
+            is_plain: false,
+            is_match: false,
+        }
+    }
+
+    /// The line of a log, if it is at one.
+    fn line(log: &'a Log) -> Option<Self> {
+        let (stream, line) = (log.stream(), log.line()?);
+        let event = Event {
+            file: stream.file(),
+            ring: 0,
+            clock: line.time,
+            writer: line.writer,
+            kind: EventKind::Line { level: line.level },
+        };
+        let entry = Self::new(stream, log.boot(), event, Buffers::default());
+        Some(Self { message: line.message.clone(), ..entry })
+    }
+
+    /// Full clock.
+    pub fn clock(&self) -> u64 {
+        self.event.clock
+    }
+
+    /// When it was written, in ns since 1970, UTC.
+    pub fn real(&self) -> i128 {
+        self.boot.calibration.real(self.event.clock)
+    }
+
+    /// The writer.
+    pub fn writer(&self) -> &Writer {
+        &self.event.writer
+    }
+
+    /// The task that has written it.
+    pub fn task(&self) -> Option<&Task> {
+        self.event.writer.task.as_ref()
+    }
+
+    /// Whether it is a record.
+    pub fn is_record(&self) -> bool {
+        matches!(self.event.kind, EventKind::Record { .. })
+    }
+
+    /// Whether records are missing.
+    pub fn is_loss(&self) -> bool {
+        matches!(self.event.kind, EventKind::Loss { .. })
+    }
+
+    /// Whether it is a line of another log.
+    pub fn is_line(&self) -> bool {
+        matches!(self.event.kind, EventKind::Line { .. })
+    }
+
+    /// A record's call site, if its side table is there.
+    pub fn site(&self) -> Option<&'a Site> {
+        self.found.as_ref()?.site
+    }
+
+    /// What prints a record.
+    pub fn template(&self) -> Option<&'a Template> {
+        self.site()?.template.as_ref().ok()
+    }
+
+    /// The level, of what has one.
+    pub fn level(&self) -> Option<u8> {
+        match self.event.kind {
+            EventKind::Line { level } => level,
+            _ => self.site().map(|site| site.level),
+        }
+    }
+
+    /// A record's site id; 0 of anything else.
+    pub fn id(&self) -> u32 {
+        match self.event.kind {
+            EventKind::Record { site, .. } => site,
+            _ => 0,
+        }
+    }
+
+    /// The bytes of a record's arguments.
+    pub fn payload(&self) -> &[u8] {
+        match &self.event.kind {
+            EventKind::Record { payload, .. } => payload.bytes(),
+            _ => &[],
+        }
+    }
+
+    /// A record's arguments: name, value, and how many bytes of it were not stored.
+    pub fn arguments(&self) -> impl Iterator<Item = (&str, Value<'_>, usize)> {
+        let template = self.template();
+        template.into_iter().flat_map(|t| t.arguments(self.payload(), &self.slots))
     }
 }
 
@@ -174,10 +225,10 @@ impl Undecoded {
         self.withheld += other.withheld;
     }
 
-    fn count(&mut self, raw: Raw, file: usize, found: Option<&Found<'_>>) {
-        match (raw, found) {
+    fn count(&mut self, raw: Raw, entry: &Entry<'_>) {
+        match (raw, entry.found) {
             (Raw::NoTable, Some(found)) => {
-                let image = (file, found.image_index);
+                let image = (entry.event.file, found.image_index);
                 if let Some((_, index)) = self.last.filter(|(last, _)| *last == image) {
                     self.no_table[index].1 += 1;
                     return;
@@ -284,15 +335,13 @@ impl Outcome {
     }
 }
 
-/// Makes an entry of each event that a filter lets pass.
-pub struct Sieve<'a> {
-    pub(crate) filter: &'a Filter,
+/// Decides which events are entries, and gives these their texts.
+pub struct Sieve<'f> {
+    pub(crate) filter: &'f Filter,
     /// Whether the filter lets pass all records.
     has_all: bool,
     /// Whether it refuses what can't be decoded, wanted or not.
     needs_table: bool,
-    message: Vec<u8>,
-    slots: Vec<Slot>,
     /// What could not be decoded so far.
     pub undecoded: Undecoded,
     /// Records that passed the filter so far.
@@ -303,15 +352,13 @@ pub struct Sieve<'a> {
     pub missing: Missing,
 }
 
-impl<'a> Sieve<'a> {
+impl<'f> Sieve<'f> {
     /// Starts before the first event.
-    pub fn new(filter: &'a Filter) -> Self {
+    pub fn new(filter: &'f Filter) -> Self {
         Self {
             filter,
             has_all: !filter.is_by_record(),
             needs_table: filter.needs_table(),
-            message: Vec::new(),
-            slots: Vec::new(),
             undecoded: Undecoded::default(),
             shown: 0,
             lines: 0,
@@ -319,142 +366,78 @@ impl<'a> Sieve<'a> {
         }
     }
 
-    /// Calls `show` with the event's entry, if the filter lets it pass. `map` is that of the event's
-    /// file, `boot` that of its ring's.
-    pub fn event<E>(
-        &mut self,
-        event: &Event<'_>,
-        map: &SiteMap,
-        boot: &Boot,
-        show: &mut impl FnMut(&Entry<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let &Event { stream, clock, writer, .. } = event;
-        if !self.has_all && !self.filter.wants_event(event, boot) {
-            return Ok(());
+    /// Whether the filter lets an entry pass, of which the event is known; it gets a text then. `map`
+    /// is that of the event's file.
+    pub fn entry<'a>(&mut self, entry: &mut Entry<'a>, map: &'a SiteMap) -> bool {
+        entry.message.clear();
+        (entry.found, entry.raw, entry.is_plain, entry.is_match) = (None, None, false, false);
+        if !self.has_all && !self.filter.wants_event(&entry.event, entry.stream, entry.boot) {
+            return false;
         }
-        match event.what {
+        match entry.event.kind {
+            EventKind::Record { site, version, .. } => self.record(entry, map, site, version),
             // Nobody wanted them.
-            What::Loss { cause: Cause::LeftOut, .. } if !self.filter.with_left_out => Ok(()),
-            // A loss has no text and no level to be filtered by.
-            What::Loss { cause, count, span } => {
+            EventKind::Loss { cause: Cause::LeftOut, .. } if !self.filter.with_left_out => false,
+            // A loss has no level to be filtered by.
+            EventKind::Loss { cause, count, .. } => {
                 if cause != Cause::LeftOut {
                     self.missing.add(cause, count);
                 }
-                show(&Entry {
-                    stream,
-                    boot,
-                    clock,
-                    writer,
-                    content: Content::Loss { cause, count, span },
-                    is_match: false,
-                })
+                entry.slots.clear();
+                cause.describe(count, &mut entry.message);
+                true
             }
-            What::Record { site: id, ordinal, version, payload } => {
-                let found = map.find(id);
-                if !self.has_all && !self.filter.wants_site(id, found.as_ref()) {
-                    if self.needs_table && found.as_ref().is_none_or(|f| f.site.is_none()) {
-                        let why = found.as_ref().map_or(Raw::NoImage, |_| Raw::NoTable);
-                        self.undecoded.count(why, event.file, found.as_ref());
-                    }
-                    return Ok(());
-                }
-                let raw = cut(found.as_ref(), version, payload, &mut self.slots);
-                self.message.clear();
-                let slots = &self.slots;
-                let subject = |message| Subject {
-                    stream,
-                    boot,
-                    writer,
-                    level: None,
-                    id,
-                    found: found.as_ref(),
-                    payload,
-                    slots,
-                    message,
-                };
-                let is_match = self.has_all || self.filter.wants_values(&subject(&[]), false);
-                let unknown = raw.filter(|_| self.needs_table);
-                if !is_match && !self.filter.with_context {
-                    if let Some(raw) = unknown {
-                        self.undecoded.count(raw, event.file, found.as_ref());
-                    }
-                    return Ok(());
-                }
-                print(found.as_ref(), id, payload, slots, raw, &mut self.message);
-                let is_match = self.has_all
-                    || is_match
-                        && self.filter.wants_message(&self.message)
-                        && self.filter.wants_values(&subject(&self.message), true);
-                let is_shown = is_match || self.filter.with_context;
-                if let Some(raw) = if is_shown { raw } else { unknown } {
-                    self.undecoded.count(raw, event.file, found.as_ref());
-                }
-                if !is_shown {
-                    return Ok(());
-                }
-                self.shown += u64::from(is_match);
-                let site = found.as_ref().and_then(|f| f.site);
-                let template = site.and_then(|s| s.template.as_ref().ok());
-                // Made in its place: what is moved bit by bit is waited for.
-                show(&Entry {
-                    stream,
-                    boot,
-                    clock,
-                    writer,
-                    content: Content::Record(Record {
-                        id,
-                        ordinal,
-                        found,
-                        payload,
-                        slots: &self.slots,
-                        message: &self.message,
-                        raw,
-                        is_plain: raw.is_none() && template.is_some_and(Template::is_plain),
-                    }),
-                    is_match,
-                })
-            }
+            EventKind::Line { .. } => false,
         }
     }
 
-    /// Calls `show` with the entry of a line of another log, if the filter lets it pass.
-    pub fn line<E>(
+    fn record<'a>(
         &mut self,
-        log: &Log,
-        show: &mut impl FnMut(&Entry<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let Some(line) = log.line() else {
-            return Ok(());
-        };
-        if !self.filter.wants_line(line, log.boot()) {
-            return Ok(());
+        entry: &mut Entry<'a>,
+        map: &'a SiteMap,
+        id: u32,
+        version: Version,
+    ) -> bool {
+        let filter = self.filter;
+        entry.found = map.find(id);
+        if !self.has_all && !filter.wants_site(id, entry.found.as_ref()) {
+            if self.needs_table && entry.site().is_none() {
+                let why = entry.found.map_or(Raw::NoImage, |_| Raw::NoTable);
+                self.undecoded.count(why, entry);
+            }
+            return false;
         }
-        let subject = Subject {
-            stream: log.stream(),
-            boot: log.boot(),
-            writer: &line.writer,
-            level: line.level,
-            id: 0,
-            found: None,
-            payload: &[],
-            slots: &[],
-            message: &line.message,
-        };
-        let is_match = self.filter.wants_message(&line.message)
-            && self.filter.wants_values(&subject, false)
-            && self.filter.wants_values(&subject, true);
-        if !is_match && !self.filter.with_context {
-            return Ok(());
+        entry.cut(version);
+        let is_match = self.has_all || filter.wants_values(entry, false);
+        let unknown = entry.raw.filter(|_| self.needs_table);
+        if !is_match && !filter.with_context {
+            if let Some(raw) = unknown {
+                self.undecoded.count(raw, entry);
+            }
+            return false;
         }
-        self.lines += u64::from(is_match);
-        show(&Entry {
-            stream: log.stream(),
-            boot: log.boot(),
-            clock: line.time,
-            writer: &line.writer,
-            content: Content::Line { level: line.level, message: &line.message },
-            is_match,
-        })
+        entry.print(id);
+        entry.is_match = self.has_all
+            || is_match && filter.wants_message(&entry.message) && filter.wants_values(entry, true);
+        let is_shown = entry.is_match || filter.with_context;
+        if let Some(raw) = if is_shown { entry.raw } else { unknown } {
+            self.undecoded.count(raw, entry);
+        }
+        self.shown += u64::from(entry.is_match);
+        is_shown
+    }
+
+    /// The entry of a line of another log, if the filter lets it pass.
+    pub fn line<'a>(&mut self, log: &'a Log) -> Option<Entry<'a>> {
+        let mut entry = Entry::line(log)?;
+        if !self.filter.wants_line(log.line()?, log.boot()) {
+            return None;
+        }
+        entry.is_match = self.filter.wants_message(&entry.message)
+            && self.filter.wants_values(&entry, false)
+            && self.filter.wants_values(&entry, true);
+        self.lines += u64::from(entry.is_match);
+        (entry.is_match || self.filter.with_context).then_some(entry)
     }
 }
 
@@ -464,9 +447,13 @@ pub struct Decoder<'a> {
     pub(crate) boots: &'a [Boot],
     pub(crate) maps: &'a [SiteMap],
     pub(crate) sieve: Sieve<'a>,
+    /// The entry that it is at.
+    pub(crate) entry: Option<Entry<'a>>,
     logs: Vec<Log>,
     threads: usize,
     pub(crate) tick: Option<Box<dyn FnMut(u64)>>,
+    /// How many records and losses are done.
+    done: u64,
 }
 
 /// It reports how far it is after so many records or losses.
@@ -476,7 +463,7 @@ impl<'a> Decoder<'a> {
     /// Starts before the first event. `maps` and `boots` are by file.
     pub fn new(
         files: &'a [Snapshot],
-        streams: &'a [Stream],
+        streams: impl IntoIterator<Item = &'a Stream>,
         boots: &'a [Boot],
         maps: &'a [SiteMap],
         filter: &'a Filter,
@@ -486,9 +473,11 @@ impl<'a> Decoder<'a> {
             boots,
             maps,
             sieve: Sieve::new(filter),
+            entry: None,
             logs: Vec::new(),
             threads: 1,
             tick: None,
+            done: 0,
         }
     }
 
@@ -549,23 +538,56 @@ impl<'a> Decoder<'a> {
         if self.threads > 1 && self.logs.is_empty() {
             return self.run_decoded(self.threads, show);
         }
-        let (mut tick, mut done) = (self.tick.take(), 0);
-        while let Some(event) = self.merge.next() {
-            done += 1;
-            if done % TICK == 0 {
-                if let Some(tick) = &mut tick {
-                    tick(done);
+        let result = self.run_here(&mut show);
+        self.tick = None;
+        result
+    }
+
+    fn run_here<E>(&mut self, show: &mut impl FnMut(&Entry<'_>) -> Result<(), E>) -> Result<(), E> {
+        while self.advance() {
+            let Some(entry) = &self.entry else { break };
+            if !self.logs.is_empty() {
+                let time = entry.boot.axis(entry.event.clock);
+                lines(&mut self.logs, &mut self.sieve, time, show)?;
+            }
+            show(entry)?;
+        }
+        lines(&mut self.logs, &mut self.sieve, i128::MAX, show)
+    }
+
+    /// Goes to the next entry that the filter lets pass; `false`: there are no more.
+    pub(crate) fn advance(&mut self) -> bool {
+        while let Some(ring) = self.merge.step() {
+            self.done += 1;
+            if self.done % TICK == 0 {
+                if let Some(tick) = &mut self.tick {
+                    tick(self.done);
                 }
             }
-            let boot = &self.boots[event.stream.file];
-            if !self.logs.is_empty() {
-                let time = boot.axis(event.clock);
-                lines(&mut self.logs, &mut self.sieve, time, &mut show)?;
+            let Some(event) = self.merge.event(ring) else { continue };
+            let stream = self.merge.stream(ring);
+            let boot = &self.boots[stream.file()];
+            let entry = match &mut self.entry {
+                Some(entry) => {
+                    entry.event.take_from(event);
+                    (entry.stream, entry.boot) = (stream, boot);
+                    entry
+                }
+                none => none.insert(Entry::new(stream, boot, event.clone(), Buffers::default())),
+            };
+            if self.sieve.entry(entry, &self.maps[entry.event.file]) {
+                return true;
             }
-            let map = &self.maps[event.file];
-            self.sieve.event(&event, map, boot, &mut show)?;
         }
-        lines(&mut self.logs, &mut self.sieve, i128::MAX, &mut show)
+        false
+    }
+}
+
+impl<'a> Iterator for Decoder<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        self.advance().then(|| self.entry.take()).flatten()
     }
 }
 
@@ -581,7 +603,9 @@ fn lines<E>(
         let times = times.filter_map(|(i, log)| Some((log.time()?, i)));
         match times.min() {
             Some((time, i)) if time <= until => {
-                sieve.line(&logs[i], show)?;
+                if let Some(entry) = sieve.line(&logs[i]) {
+                    show(&entry)?;
+                }
                 logs[i].advance();
             }
             _ => return Ok(()),
@@ -589,55 +613,49 @@ fn lines<E>(
     }
 }
 
-/// Finds a record's arguments; the answer is why there are none.
-fn cut(
-    found: Option<&Found<'_>>,
-    version: Version,
-    payload: &[u8],
-    slots: &mut Vec<Slot>,
-) -> Option<Raw> {
-    slots.clear();
-    let raw = match found {
-        None => Raw::NoImage,
-        Some(Found { site: None, .. }) => Raw::NoTable,
-        Some(Found { site: Some(site), .. }) => match &site.template {
-            Ok(template) if template.cut(payload, version, slots) => return None,
-            // No call with arguments writes such a record.
-            Ok(_) if payload.is_empty() => Raw::Withheld,
-            Ok(_) => Raw::Short,
-            Err(_) => Raw::BadSite,
-        },
-    };
-    slots.clear();
-    Some(raw)
-}
+impl Entry<'_> {
+    /// Finds a record's arguments, or why there are none.
+    fn cut(&mut self, version: Version) {
+        let Self { event, found, slots, raw, .. } = self;
+        let EventKind::Record { payload, .. } = &event.kind else { return };
+        let payload = payload.bytes();
+        slots.clear();
+        *raw = match found {
+            None => Some(Raw::NoImage),
+            Some(Found { site: None, .. }) => Some(Raw::NoTable),
+            Some(Found { site: Some(site), .. }) => match &site.template {
+                Ok(template) if template.cut(payload, version, slots) => return,
+                // No call with arguments writes such a record.
+                Ok(_) if payload.is_empty() => Some(Raw::Withheld),
+                Ok(_) => Some(Raw::Short),
+                Err(_) => Some(Raw::BadSite),
+            },
+        };
+        slots.clear();
+    }
 
-/// Prints a record's message; where that is impossible, a hex dump that says why.
-fn print(
-    found: Option<&Found<'_>>,
-    id: u32,
-    payload: &[u8],
-    slots: &[Slot],
-    raw: Option<Raw>,
-    out: &mut Vec<u8>,
-) {
-    // Writing to a Vec doesn't fail.
-    let _ = match found {
-        None => write!(out, "<site {id} is in no image>"),
-        Some(Found { image, index, site: None, .. }) => {
+    /// Prints a record's message; where that is impossible, a hex dump that says why.
+    fn print(&mut self, id: u32) {
+        let Self { event, found, slots, message: out, raw, is_plain, .. } = self;
+        let EventKind::Record { payload, .. } = &event.kind else { return };
+        let payload = payload.bytes();
+        // Writing to a Vec doesn't fail.
+        let _ = match found {
+            None => write!(out, "<site {id} is in no image>"),
             // Which table that is, the end says once.
-            out.extend_from_slice(b"<site ");
-            digits::push(out, (*index).into());
-            let rest = [" of ", &image.name, ", no side table>"];
-            rest.iter().for_each(|s| out.extend_from_slice(s.as_bytes()));
-            Ok(())
-        }
-        Some(Found { site: Some(site), .. }) => match &site.template {
-            Ok(template) if raw.is_none() => return template.print(payload, slots, out),
-            Ok(_) if raw == Some(Raw::Withheld) => write!(out, "<{:?}: withheld>", site.format),
-            Ok(_) => write!(out, "<{:?}: payload too short>", site.format),
-            Err(e) => write!(out, "<{:?}: {e}>", site.format),
-        },
-    };
-    digits::push_hex(out, payload, b" ");
+            Some(Found { image, index, site: None, .. }) => {
+                write!(out, "<site {index} of {}, no side table>", image.name)
+            }
+            Some(Found { site: Some(site), .. }) => match (&site.template, *raw) {
+                (Ok(template), None) => {
+                    *is_plain = template.is_plain();
+                    return template.print(payload, slots, out);
+                }
+                (Ok(_), Some(Raw::Withheld)) => write!(out, "<{:?}: withheld>", site.format),
+                (Ok(_), _) => write!(out, "<{:?}: payload too short>", site.format),
+                (Err(e), _) => write!(out, "<{:?}: {e}>", site.format),
+            },
+        };
+        digits::push_hex(out, payload, b" ");
+    }
 }

@@ -7,116 +7,254 @@ use std::{borrow::Cow, fmt};
 
 use crate::{
     blogfmt::bytes::until_nul,
-    boot::Boot,
+    calendar::push_local,
+    decode::Entry,
     digits,
     error::Error,
     format::{
         errno,
         print::{Printer, Spec},
-        template::Slot,
         types::{Kind, Type},
         value::{private, Value, View},
     },
-    merge::Stream,
-    record::Writer,
-    sidetable::{Found, Site},
+    merge::EventKind,
+    sidetable::Site,
     wire::record::Level,
 };
 
-/// A record of which fields are asked for.
-pub struct Subject<'a> {
-    /// The ring.
-    pub stream: &'a Stream,
-    /// The boot that it is of.
-    pub boot: &'a Boot,
-    /// The writer.
-    pub writer: &'a Writer,
-    /// Level of what has no site.
-    pub level: Option<u8>,
-    /// Site id; 0: of what is no record.
-    pub id: u32,
-    /// Image and site.
-    pub found: Option<&'a Found<'a>>,
-    /// The bytes of its arguments.
-    pub payload: &'a [u8],
-    /// Where they are.
-    pub slots: &'a [Slot],
-    /// The message, if [`Selector::needs_message`].
-    pub message: &'a [u8],
+/// A field that entries have: a column of tables.
+pub struct Column {
+    /// What it is called.
+    pub name: &'static str,
+    /// Where it is known.
+    pub scope: Scope,
+    /// What its values are.
+    pub unit: Quantity,
+    /// What it says, for the manual.
+    pub doc: &'static str,
+    /// Its value, if the entry has one.
+    get: for<'e> fn(&'e Entry<'_>) -> Option<Val<'e>>,
 }
 
-impl Subject<'_> {
-    fn site(&self) -> Option<&Site> {
-        self.found?.site
-    }
-}
-
-/// A field that each record has.
+/// Where a column is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Field {
-    Host,
-    BootId,
-    Component,
-    Level,
-    Context,
-    Cpu,
-    Pid,
-    Tgid,
-    Comm,
+pub enum Scope {
+    /// In outputs, and not in conditions.
+    Output,
+    /// Everywhere.
+    Entry,
+    /// The same, but it takes a side table to know it.
     Site,
-    Image,
-    Module,
-    Function,
-    Class,
-    File,
-    Line,
-    Format,
-    Message,
+}
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Text.
+    Text,
+    /// A number.
+    Number,
+    /// ns.
+    Ns,
+    /// Ticks of the ring's clock.
+    Ticks,
+    /// Seconds, with nine digits after the point.
+    Seconds,
+    /// A date, in the user's time zone.
+    Date,
+}
+
+macro_rules! columns {
+    ($($(#[doc = $doc:literal])+ $field:ident = $name:literal, $scope:ident $unit:ident, $get:expr;)+) => {
+        /// A column, by its place in [`COLUMNS`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Field {
+            $($(#[doc = $doc])+ $field,)+
+        }
+
+        const FIELDS: &[Field] = &[$(Field::$field),+];
+
+        /// All columns. Of two with the same name, outputs have the first.
+        pub const COLUMNS: &[Column] = &[$(Column {
+            name: $name,
+            scope: Scope::$scope,
+            unit: Quantity::$unit,
+            doc: concat!($($doc),+),
+            get: $get,
+        },)+];
+    };
+}
+
+columns! {
+    /// time since boot, or by the wall clock if there are several boots
+    Time = "time", Output Seconds, |e| match e.boot.is_one_of_several {
+        true => date(e).or_else(|| boot(e)),
+        false => boot(e),
+    };
+    /// time since boot
+    Boot = "boot", Output Seconds, boot;
+    /// time since boot, without the time in suspend
+    Mono = "mono", Output Seconds, |e| Some(Val::Seconds(e.boot.calibration.mono(e.clock())));
+    /// time by the wall clock
+    Wall = "wall", Output Date, date;
+    /// time by the ring's clock
+    Clock = "clock", Output Ticks, |e| number(e.clock());
+    /// all arguments as ``name=value``
+    Args = "args", Output Text, |e| Some(Val::Text(Cow::Owned(arguments(e))));
+    /// time since boot
+    BootNs = "boot_ns", Output Ns, |e| Some(Val::Number(e.boot.calibration.boot(e.clock())));
+    /// time since 1970, UTC
+    WallNs = "wall_ns", Output Ns, |e| {
+        e.boot.calibration.is_known().then(|| Val::Number(e.real()))
+    };
+    /// ``record``, ``lost``, or ``dmesg`` or ``ftrace`` for a line of those
+    Kind = "kind", Output Text, |e| Some(text(match e.event.kind {
+        EventKind::Record { .. } => "record",
+        EventKind::Loss { .. } => "lost",
+        EventKind::Line { .. } => &e.stream.component,
+    }));
+    /// ``blog``, or ``dmesg`` or ``ftrace`` for a line of those
+    Source = "source", Output Text, |e| {
+        Some(text(if e.is_line() { &e.stream.component } else { "blog" }))
+    };
+    /// component of a record or a loss
+    Driver = "driver", Output Text, |e| (!e.is_line()).then(|| text(&e.stream.component));
+    /// number of the ring in its component
+    Ring = "ring", Output Number, |e| (!e.is_line()).then(|| Val::Number(e.stream.id.into()));
+    /// number of a record in its ring
+    Ordinal = "ordinal", Output Number, |e| match e.event.kind {
+        EventKind::Record { ordinal, .. } => number(ordinal),
+        _ => None,
+    };
+    /// of a loss: how many records are missing
+    Count = "count", Output Number, |e| match e.event.kind {
+        EventKind::Loss { count, .. } => number(count),
+        _ => None,
+    };
+    /// of a loss: why
+    Cause = "cause", Output Text, |e| match e.event.kind {
+        EventKind::Loss { cause, .. } => Some(text(cause.name())),
+        _ => None,
+    };
+    /// release of the kernel
+    Release = "release", Output Text, |e| some_text(&e.boot.release);
+    /// build ID of the call site's image
+    BuildId = "build_id", Output Text, |e| some_text(&e.found?.image.build_id);
+    /// level; ``lost`` of a loss
+    ShownLevel = "level", Output Text, |e| match e.is_loss() {
+        true => Some(text("lost")),
+        false => level(e),
+    };
+    /// site id
+    ShownSite = "site", Output Number, |e| e.is_record().then(|| Val::Number(e.id().into()));
+    /// name of the machine
+    Host = "host", Entry Text, |e| Some(text(&e.boot.host));
+    /// boot id
+    BootId = "boot_id", Entry Text, |e| Some(text(e.boot.id.as_deref()?));
+    /// component; ``dmesg`` or ``ftrace`` of a line of those
+    Component = "component", Entry Text, |e| Some(text(&e.stream.component));
+    /// level
+    Level = "level", Site Text, level;
+    /// ``task``, ``softirq``, ``hardirq`` or ``nmi``
+    Context = "context", Entry Text, |e| Some(text(e.writer().context?.name()));
+    /// CPU, of an interrupt or in a shared ring
+    Cpu = "cpu", Entry Number, |e| number(e.writer().cpu?);
+    /// thread id
+    Pid = "pid", Entry Number, |e| Some(Val::Number(e.task()?.pid.into()));
+    /// process id
+    Tgid = "tgid", Entry Number, |e| Some(Val::Number(e.task()?.tgid.into()));
+    /// name of the task
+    Comm = "comm", Entry Text, |e| Some(Val::Text(Cow::Borrowed(until_nul(&e.task()?.comm))));
+    /// site id
+    Site = "site", Entry Number, |e| number(e.id());
+    /// name of the call site's image
+    Image = "image", Entry Text, |e| Some(text(&e.found?.image.name));
+    /// module of the call site
+    Module = "module", Site Text, |e| Some(text(&e.site()?.module));
+    /// function of the call site
+    Function = "function", Site Text, |e| Some(text(&e.site()?.function));
+    /// what its subsystem calls such a message
+    Class = "class", Site Text, |e| Some(text(&e.site()?.class));
+    /// source file of the call site
+    File = "file", Site Text, |e| Some(text(&e.site()?.file));
+    /// line of the call site
+    Line = "line", Site Number, |e| number(e.site()?.line);
+    /// format string
+    Format = "format", Site Text, |e| Some(text(&e.site()?.format));
+    /// message; of a loss, how many records are missing and why
+    Message = "message", Site Text, |e| Some(Val::Text(Cow::Borrowed(&e.message)));
+}
+
+fn number(n: impl Into<i128>) -> Option<Val<'static>> {
+    Some(Val::Number(n.into()))
+}
+
+fn some_text(s: &str) -> Option<Val<'_>> {
+    (!s.is_empty()).then(|| text(s))
+}
+
+fn level<'e>(e: &'e Entry<'_>) -> Option<Val<'e>> {
+    Some(Val::Level(e.level()?))
+}
+
+fn boot<'e>(e: &'e Entry<'_>) -> Option<Val<'e>> {
+    Some(Val::Seconds(e.boot.calibration.boot(e.clock())))
+}
+
+fn date<'e>(e: &'e Entry<'_>) -> Option<Val<'e>> {
+    e.boot.calibration.is_known().then(|| Val::Date(e.real()))
+}
+
+fn arguments(entry: &Entry<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (i, (name, value, _)) in entry.arguments().enumerate() {
+        out.extend_from_slice(if i == 0 { b"" } else { b" " });
+        out.extend_from_slice(name.as_bytes());
+        out.push(b'=');
+        value.print(&Spec::DISPLAY, &mut Printer::new(&mut out));
+    }
+    out
 }
 
 impl Field {
-    /// Whether a call site has it, so that it takes a side table to know it.
-    fn is_of_site(self) -> bool {
+    /// What is known of it.
+    pub fn column(self) -> &'static Column {
+        &COLUMNS[self as usize]
+    }
+
+    /// Its value, if an entry has one.
+    #[inline]
+    pub fn value<'e>(self, entry: &'e Entry<'_>) -> Option<Val<'e>> {
+        (self.column().get)(entry)
+    }
+
+    /// Whether all entries of a kind have the same, if they are of one ring, level and writer.
+    pub(crate) fn is_of_ring(self) -> bool {
+        use Field::*;
         matches!(
             self,
-            Self::Level
-                | Self::Module
-                | Self::Function
-                | Self::Class
-                | Self::File
-                | Self::Line
-                | Self::Format
-                | Self::Message
+            Host | BootId
+                | Release
+                | Kind
+                | Source
+                | ShownLevel
+                | Level
+                | Component
+                | Driver
+                | Ring
+                | Context
+                | Cpu
+                | Pid
+                | Tgid
+                | Comm
         )
     }
 
     /// Whether its values are integers.
     pub fn is_number(self) -> bool {
-        matches!(self, Self::Cpu | Self::Pid | Self::Tgid | Self::Site | Self::Line)
+        matches!(self.column().unit, Quantity::Number | Quantity::Ns | Quantity::Ticks)
     }
 }
-
-const FIELDS: [(&str, Field); 18] = [
-    ("host", Field::Host),
-    ("boot_id", Field::BootId),
-    ("component", Field::Component),
-    ("level", Field::Level),
-    ("context", Field::Context),
-    ("cpu", Field::Cpu),
-    ("pid", Field::Pid),
-    ("tgid", Field::Tgid),
-    ("comm", Field::Comm),
-    ("site", Field::Site),
-    ("image", Field::Image),
-    ("module", Field::Module),
-    ("function", Field::Function),
-    ("class", Field::Class),
-    ("file", Field::File),
-    ("line", Field::Line),
-    ("format", Field::Format),
-    ("message", Field::Message),
-];
 
 /// Which field: `component`, …, `arg.NAME`, `arg.0`, `arg.NAME.FIELD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,10 +269,7 @@ impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Argument(path) => write!(f, "arg.{}", path.join(".")),
-            Self::Field(field) => {
-                let found = FIELDS.iter().find(|(_, known)| known == field);
-                f.write_str(found.map_or("", |(name, _)| name))
-            }
+            Self::Field(field) => f.write_str(field.column().name),
         }
     }
 }
@@ -149,6 +284,10 @@ pub enum Val<'a> {
     Bool(bool),
     Errno(i32),
     Level(u8),
+    /// In ns.
+    Seconds(i128),
+    /// In ns since 1970.
+    Date(i128),
 }
 
 impl Val<'_> {
@@ -167,6 +306,14 @@ impl Val<'_> {
                 let name = Level::from_u8(*n).map_or("?", Level::name);
                 out.extend_from_slice(name.as_bytes());
             }
+            Self::Seconds(ns) => {
+                out.extend_from_slice(if *ns < 0 { b"-" } else { b"" });
+                let ns = ns.unsigned_abs();
+                digits::push_wide(out, ns / 1_000_000_000);
+                out.push(b'.');
+                digits::push_padded(out, (ns % 1_000_000_000) as u64, 9, b'0');
+            }
+            Self::Date(ns) => push_local(out, *ns, false),
         }
     }
 }
@@ -179,13 +326,29 @@ impl Selector {
     /// Whether it takes a side table to know it.
     pub fn needs_table(&self) -> bool {
         match self {
-            Self::Field(field) => field.is_of_site(),
+            Self::Field(field) => field.column().scope == Scope::Site,
             Self::Argument(_) => true,
         }
     }
 
-    /// The field of this name; `None` if there is none, an error if it can't be one.
+    /// The field of this name in conditions; `None` if there is none, an error if it can't be one.
     pub fn parse(word: &str) -> Result<Option<Self>, Error> {
+        Self::named(word, |scope| scope != Scope::Output)
+    }
+
+    /// The field of this name in outputs.
+    pub fn of_output(word: &str) -> Result<Self, Error> {
+        Self::named(word, |_| true)?.ok_or_else(|| {
+            let outputs = COLUMNS.iter().filter(|c| c.scope == Scope::Output).map(|c| c.name);
+            let names: Vec<&str> = outputs.chain(["arg.NAME"]).chain(Self::names()).collect();
+            let is_new = |(i, name): &(usize, &&str)| !names[..*i].contains(name);
+            let names: Vec<&str> =
+                names.iter().enumerate().filter(is_new).map(|(_, name)| *name).collect();
+            Error::Syntax(format!("no field {word:?}; there are: {}", names.join(" ")))
+        })
+    }
+
+    fn named(word: &str, is_in: impl Fn(Scope) -> bool) -> Result<Option<Self>, Error> {
         if let Some(path) = word.strip_prefix("arg.") {
             let path: Vec<String> = path.split('.').map(str::to_owned).collect();
             if path.iter().any(String::is_empty) {
@@ -193,61 +356,44 @@ impl Selector {
             }
             return Ok(Some(Self::Argument(path)));
         }
-        let found = FIELDS.iter().find(|(name, _)| *name == word);
-        Ok(found.map(|(_, field)| Self::Field(*field)))
+        let found = FIELDS.iter().find(|field| {
+            let column = field.column();
+            column.name == word && is_in(column.scope)
+        });
+        Ok(found.map(|field| Self::Field(*field)))
     }
 
-    /// All names but those of arguments.
+    /// All names in conditions but those of arguments.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        FIELDS.iter().map(|(name, _)| *name)
+        COLUMNS.iter().filter(|column| column.scope != Scope::Output).map(|column| column.name)
     }
 
-    /// Whether [`Subject::message`] is looked at.
+    /// Whether [`Entry::message`] is looked at.
     pub fn needs_message(&self) -> bool {
         *self == Self::Field(Field::Message)
     }
 
-    /// The field's value, if the record has it.
-    pub fn value<'a>(&self, s: &'a Subject<'a>) -> Option<Val<'a>> {
-        let field = match self {
+    /// The field's value, if the entry has it.
+    pub fn value<'a>(&self, e: &'a Entry<'_>) -> Option<Val<'a>> {
+        match self {
             Self::Argument(path) => {
-                let (value, path) = argument(path, s)?;
-                return inner(value, path);
+                let (value, path) = argument(path, e)?;
+                inner(value, path)
             }
-            Self::Field(field) => field,
-        };
-        Some(match field {
-            Field::Component => text(&s.stream.component),
-            Field::Host => text(&s.boot.host),
-            Field::BootId => text(s.boot.id.as_deref()?),
-            Field::Level => Val::Level(s.site().map(|s| s.level).or(s.level)?),
-            Field::Context => text(s.writer.context?.name()),
-            Field::Cpu => Val::Number(s.writer.cpu?.into()),
-            Field::Pid => Val::Number(s.writer.task?.pid.into()),
-            Field::Tgid => Val::Number(s.writer.task?.tgid.into()),
-            Field::Comm => Val::Text(Cow::Borrowed(until_nul(&s.writer.task.as_ref()?.comm))),
-            Field::Site => Val::Number(s.id.into()),
-            Field::Image => text(&s.found?.image.name),
-            Field::Module => text(&s.site()?.module),
-            Field::Function => text(&s.site()?.function),
-            Field::Class => text(&s.site()?.class),
-            Field::File => text(&s.site()?.file),
-            Field::Line => Val::Number(s.site()?.line.into()),
-            Field::Format => text(&s.site()?.format),
-            Field::Message => Val::Text(Cow::Borrowed(s.message)),
-        })
+            Self::Field(field) => field.value(e),
+        }
     }
 
     /// Appends the field as text; an argument as `{}`, or else `{:?}`, prints it. `false`: the
     /// record doesn't have it.
-    pub fn print(&self, s: &Subject<'_>, out: &mut Vec<u8>) -> bool {
+    pub fn print(&self, e: &Entry<'_>, out: &mut Vec<u8>) -> bool {
         if let Self::Argument(path) = self {
-            if let Some((value, [])) = argument(path, s) {
+            if let Some((value, [])) = argument(path, e) {
                 value.print(&Spec::DISPLAY, &mut Printer::new(out));
                 return true;
             }
         }
-        match self.value(s) {
+        match self.value(e) {
             Some(v) => v.print(out),
             None => return false,
         }
@@ -256,11 +402,9 @@ impl Selector {
 }
 
 /// An argument, and what is left of the path to a part of it.
-fn argument<'a, 'p>(path: &'p [String], s: &'a Subject<'a>) -> Option<(Value<'a>, &'p [String])> {
-    let template = s.site()?.template.as_ref().ok()?;
-    let (place, rest) = place(path, template.names())?;
-    let mut arguments = template.arguments(s.payload, s.slots);
-    Some((arguments.nth(place)?.1, rest))
+fn argument<'a, 'p>(path: &'p [String], e: &'a Entry<'_>) -> Option<(Value<'a>, &'p [String])> {
+    let (place, rest) = place(path, e.template()?.names())?;
+    Some((e.arguments().nth(place)?.1, rest))
 }
 
 /// Which argument a path names, and what is left of it. A source text may have dots: `req.tag`.

@@ -10,12 +10,12 @@ use regex::bytes::Regex;
 use crate::{
     blogfmt::bytes::until_nul,
     boot::Boot,
+    decode::Entry,
     error::Error,
     expr::Expr,
-    field::Subject,
     field::{has_argument, Selector},
     foreign::Line,
-    merge::{Event, What},
+    merge::{Event, EventKind, Stream},
     record::{Task, Writer},
     sidetable::{Found, Site},
     wire::record::Context,
@@ -218,12 +218,12 @@ impl Filter {
     }
 
     /// By what is known of every event.
-    pub fn wants_event(&self, event: &Event<'_>, boot: &Boot) -> bool {
-        let is_in_time = match event.what {
-            What::Record { .. } => self.wants_time(event.clock, boot),
-            What::Loss { span, .. } => self.wants_span(span, boot),
+    pub fn wants_event(&self, event: &Event, stream: &Stream, boot: &Boot) -> bool {
+        let is_in_time = match event.kind {
+            EventKind::Loss { span, .. } => self.wants_span(span, boot),
+            _ => self.wants_time(event.clock, boot),
         };
-        is_in_time && self.wants_boot(boot) && self.wants_writer(event)
+        is_in_time && self.wants_boot(boot) && self.wants_writer(event, stream)
     }
 
     /// Whether it chooses by time.
@@ -247,7 +247,7 @@ impl Filter {
         self.boots.as_ref().is_none_or(|all| all.binary_search(&boot.index).is_ok())
     }
 
-    fn wants_writer(&self, event: &Event<'_>) -> bool {
+    fn wants_writer(&self, event: &Event, stream: &Stream) -> bool {
         if self.pids.is_empty()
             && self.comms.is_empty()
             && self.cpus.is_empty()
@@ -255,8 +255,8 @@ impl Filter {
         {
             return true;
         }
-        let Writer { context, cpu, task } = *event.writer;
-        if matches!(event.what, What::Loss { .. }) && event.stream.shared().is_some() {
+        let Writer { context, cpu, task } = event.writer;
+        if matches!(event.kind, EventKind::Loss { .. }) && stream.shared().is_some() {
             // They may have been anyone's.
             return true;
         }
@@ -370,9 +370,9 @@ impl Filter {
     }
 
     /// By `expr`, without or with the message.
-    pub fn wants_values(&self, subject: &Subject<'_>, has_message: bool) -> bool {
+    pub fn wants_values(&self, entry: &Entry<'_>, has_message: bool) -> bool {
         match &self.expr {
-            Some(e) if e.needs_message() == has_message => e.is_true(subject),
+            Some(e) if e.needs_message() == has_message => e.is_true(entry),
             _ => true,
         }
     }

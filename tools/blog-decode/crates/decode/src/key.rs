@@ -4,7 +4,10 @@
 //!
 //! A cell is a tag, then the value as it prints, in which a zero is followed by 0xff, then two zeros.
 
-use crate::field::{Selector, Subject, Val};
+use crate::{
+    decode::Entry,
+    field::{Selector, Val},
+};
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,14 +24,14 @@ pub enum Tag {
 pub type Cell = (Tag, Vec<u8>);
 
 /// Appends what a field of a record is; `false`: the record doesn't have it.
-pub fn push(field: &Selector, subject: &Subject<'_>, key: &mut Vec<u8>) -> bool {
-    let tag = match field.value(subject) {
+pub fn push(field: &Selector, entry: &Entry<'_>, key: &mut Vec<u8>) -> bool {
+    let tag = match field.value(entry) {
         Some(Val::Number(_) | Val::Big(_)) => Tag::Number,
         _ => Tag::Text,
     };
     let start = key.len();
     key.push(tag as u8);
-    let is_there = field.print(subject, key);
+    let is_there = field.print(entry, key);
     if !is_there {
         key[start] = Tag::None as u8;
     } else if tag == Tag::Number && !is_number(&key[start + 1..]) {

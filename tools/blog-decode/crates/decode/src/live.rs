@@ -317,15 +317,15 @@ impl<'w> Live<'w> {
         of.before = ring.as_ref().and_then(|ring| before(&self.files[i], ring));
         of.ring = ring;
         let stream = Stream::new(component.into(), i, of.into(), self.files[i].cleared(id.0));
+        let at = self.free.pop().unwrap_or(self.slots.len());
         let slot = Slot {
-            cursor: Cursor::new(&stream),
+            cursor: Cursor::new(at, &stream),
             stream,
             feed: i,
             closed: false,
             waits: false,
             has_news: false,
         };
-        let at = self.free.pop().unwrap_or(self.slots.len());
         match self.slots.get_mut(at) {
             Some(free) => *free = Some(slot),
             None => self.slots.push(Some(slot)),
@@ -423,10 +423,10 @@ impl<'w> Live<'w> {
         }
     }
 
-    /// The event that it is at.
-    pub fn event(&self) -> Option<Event<'_>> {
+    /// The event that it is at, and its ring.
+    pub fn event(&self) -> Option<(&Event, &Stream)> {
         let slot = self.slots[self.last?].as_ref()?;
-        slot.cursor.event(&slot.stream)
+        Some((slot.cursor.event()?, &slot.stream))
     }
 
     /// Drops pages that were gone through.

@@ -342,7 +342,7 @@ impl Tables {
     fn try_file(&mut self, path: &Path, wanted: &Wanted) -> bool {
         self.try_one(path, wanted).unwrap_or_else(|e| {
             // A file of this name may be anything. If its table was wanted, records lack theirs.
-            if !matches!(e, Error::Kind(_)) {
+            if !matches!(e, Error::NotOurs(_)) {
                 self.problem(path, &e.to_string(), false);
             }
             false
@@ -651,7 +651,7 @@ pub fn read_table(path: &Path, want: impl Fn(&[u8]) -> bool) -> Result<Option<Ta
     }
     Err(match start {
         [] => Error::File("the file is empty".into()),
-        _ => Error::Kind("neither a BLog side table nor an ELF image".into()),
+        _ => Error::NotOurs("neither a BLog side table nor an ELF image".into()),
     })
 }
 
@@ -674,6 +674,7 @@ pub struct ImageSites {
 }
 
 /// What a site id leads to.
+#[derive(Clone, Copy)]
 pub struct Found<'a> {
     /// Index of the image in the snapshot.
     pub image_index: usize,

@@ -15,11 +15,11 @@ use std::{
 };
 
 use crate::{
-    decode::{Content, Entry},
+    decode::Entry,
     field::Selector,
     filter::matches_glob,
     key,
-    merge::Thread,
+    merge::{EventKind, Thread},
     record::Task,
 };
 
@@ -122,23 +122,23 @@ pub struct Half {
 impl Pair {
     /// Looks at an entry.
     pub fn look(&self, entry: &Entry<'_>) -> Option<Seen> {
-        let (boot, now) = (entry.boot.index, entry.boot.calibration.mono(entry.clock));
+        let clock = entry.clock();
+        let (boot, now) = (entry.boot.index, entry.boot.calibration.mono(clock));
         let ring = || (boot, entry.stream.component.clone(), entry.stream.id);
-        let record = match &entry.content {
-            Content::Record(record) => record,
-            Content::Loss { span, .. } => {
+        match &entry.event.kind {
+            EventKind::Record { .. } => {}
+            EventKind::Loss { span, .. } => {
                 let [from, until] = [span.0, span.1].map(|clock| entry.boot.axis(clock));
                 return Some(Seen::Lost(ring(), from, until));
             }
-            Content::Line { .. } => return None,
-        };
-        let is_start = matches_glob(record.message, &self.start);
-        let is_end = matches_glob(record.message, &self.end);
+            EventKind::Line { .. } => return None,
+        }
+        let is_start = matches_glob(&entry.message, &self.start);
+        let is_end = matches_glob(&entry.message, &self.end);
         if !is_start && !is_end {
             return None;
         }
-        let subject = entry.subject()?;
-        let (mut key, task) = (Vec::new(), entry.writer.task);
+        let (mut key, task) = (Vec::new(), entry.writer().task);
         let has_key = match (self.keys.as_slice(), task) {
             // By its id: its name may change.
             ([], Some(task)) => {
@@ -146,7 +146,7 @@ impl Pair {
                 true
             }
             ([], None) => false,
-            (keys, _) => keys.iter().all(|field| key::push(field, &subject, &mut key)),
+            (keys, _) => keys.iter().all(|field| key::push(field, entry, &mut key)),
         };
         if !has_key {
             return Some(Seen::Keyless);
@@ -155,7 +155,7 @@ impl Pair {
             is_start,
             is_end,
             now,
-            clock: entry.clock,
+            clock,
             key: (boot, key),
             task,
             thread: self.keys.is_empty().then(|| Thread::of(entry.stream)),

@@ -17,12 +17,13 @@ use std::{
 };
 
 use blog_decode_core::{
-    decode::{Content, Entry, Record},
+    decode::Entry,
     format::{
         print::{Printer, Spec},
         template::Template,
         types::Kind,
     },
+    merge::EventKind,
     sidetable::Site,
 };
 use blog_table::bytes::until_nul;
@@ -95,7 +96,7 @@ impl<W: Write> Ctf<W> {
     /// Adds an entry.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let c = &entry.boot.calibration;
-        let (boot, real) = (c.boot(entry.clock), c.real(entry.clock));
+        let (boot, real) = (c.boot(entry.clock()), entry.real());
         // Of several boots, it is the clock of the first. Readers keep both times in 64 bits with a
         // sign, and give up on all of the trace otherwise.
         let fits = |ns: i128| i64::try_from(ns).is_ok_and(|ns| ns >= 0);
@@ -110,24 +111,24 @@ impl<W: Write> Ctf<W> {
         self.moved += u64::from(own < time);
         self.last = time;
         self.times.get_or_insert((time, time)).1 = time;
-        let id = match &entry.content {
-            Content::Record(r) => self.class(entry.stream.file, r) as u32 + 1,
-            Content::Loss { .. } => LOST,
-            Content::Line { .. } => LINE,
+        let id = match entry.event.kind {
+            EventKind::Record { .. } => self.class(entry) as u32 + 1,
+            EventKind::Loss { .. } => LOST,
+            EventKind::Line { .. } => LINE,
         };
         self.packet.extend_from_slice(&id.to_le_bytes());
         self.packet.extend_from_slice(&time.to_le_bytes());
         self.context(entry);
-        match &entry.content {
-            Content::Record(r) => {
-                self.string(r.message);
-                self.arguments(id as usize - 1, r);
+        match entry.event.kind {
+            EventKind::Record { .. } => {
+                self.string(&entry.message);
+                self.arguments(id as usize - 1, entry);
             }
-            Content::Loss { cause, count, .. } => {
+            EventKind::Loss { cause, count, .. } => {
                 self.string(cause.name().as_bytes());
                 self.packet.extend_from_slice(&count.to_le_bytes());
             }
-            Content::Line { message, .. } => self.string(message),
+            EventKind::Line { .. } => self.string(&entry.message),
         }
         if self.packet.len() >= PACKET {
             self.flush()?;
@@ -136,11 +137,11 @@ impl<W: Write> Ctf<W> {
     }
 
     fn context(&mut self, entry: &Entry<'_>) {
-        let writer = &entry.writer;
+        let writer = entry.writer();
         self.string(entry.stream.component.as_bytes());
         self.packet.push(writer.context.map_or(UNKNOWN, |c| c as u8));
         let cpu = writer.cpu.and_then(|n| i32::try_from(n).ok());
-        let task = writer.task.as_ref();
+        let task = entry.task();
         for n in [cpu, task.map(|t| t.tgid), task.map(|t| t.pid)] {
             self.packet.extend_from_slice(&n.unwrap_or(-1).to_le_bytes());
         }
@@ -164,13 +165,9 @@ impl<W: Write> Ctf<W> {
         self.packet.push(0);
     }
 
-    fn arguments(&mut self, class: usize, r: &Record<'_>) {
-        let site = r.found.as_ref().and_then(|f| f.site);
-        let Some(Ok(template)) = site.map(|s| s.template.as_ref()) else {
-            return;
-        };
+    fn arguments(&mut self, class: usize, r: &Entry<'_>) {
         let mut text = std::mem::take(&mut self.text);
-        for (i, (_, value, _)) in template.arguments(r.payload, r.slots).enumerate() {
+        for (i, (_, value, _)) in r.arguments().enumerate() {
             match self.classes[class].fields[i] {
                 Field::Integer(..) | Field::Pointer => self.packet.extend_from_slice(value.fixed),
                 Field::Text => {
@@ -184,16 +181,14 @@ impl<W: Write> Ctf<W> {
     }
 
     /// Index of a record's class.
-    fn class(&mut self, file: usize, r: &Record<'_>) -> usize {
-        let key = (file, r.id, r.raw.is_none());
+    fn class(&mut self, r: &Entry<'_>) -> usize {
+        let key = (r.stream.file(), r.id(), r.raw.is_none());
         if let Some(at) = self.index.get(&key) {
             return *at;
         }
-        let site = r.found.as_ref().and_then(|f| f.site);
-        let template = site.and_then(|s| s.template.as_ref().ok());
-        let template = template.filter(|_| r.raw.is_none());
+        let template = r.template().filter(|_| r.raw.is_none());
         let at = self.classes.len();
-        self.classes.push(class(at as u32 + 1, r.id, site, template));
+        self.classes.push(class(at as u32 + 1, r.id(), r.site(), template));
         self.index.insert(key, at);
         at
     }

@@ -34,11 +34,12 @@ use base64::{
 use flate2::{write::GzEncoder, Compression};
 
 use blog_decode_core::{
-    decode::{Content, Entry, Record},
+    decode::Entry,
+    merge::EventKind,
     output::{
         context,
         json::Object,
-        text::{escape_lines, escape_name, loss},
+        text::{escape_lines, escape_name},
     },
     spans::{lanes, Found, Pair, Spans},
 };
@@ -190,9 +191,8 @@ struct Places {
 
 impl Places {
     /// Appends where the arguments of a record are in its message, and the message.
-    fn push(&mut self, r: &Record<'_>, out: &mut Vec<u8>) {
-        let site = r.found.as_ref().and_then(|f| f.site);
-        let template = site.and_then(|s| s.template.as_ref().ok());
+    fn push(&mut self, r: &Entry<'_>, out: &mut Vec<u8>) {
+        let template = r.template();
         let count = template.map_or(0, |t| t.names().len());
         self.of.clear();
         self.of.resize(count, None);
@@ -202,12 +202,12 @@ impl Places {
         if let Some(template) = template.filter(|_| !r.slots.is_empty()) {
             let parts = &mut self.parts;
             let part = |argument, place| parts.push((argument, place));
-            template.print_parts(r.payload, r.slots, &mut self.message, part);
+            template.print_parts(r.payload(), &r.slots, &mut self.message, part);
         }
         if self.message != r.message {
             self.parts.clear();
             self.message.clear();
-            self.message.extend_from_slice(r.message);
+            self.message.extend_from_slice(&r.message);
         }
         // Escaped part by part, so that it is known where they are then.
         let (text, mut done) = (&mut self.escaped, 0);
@@ -283,32 +283,32 @@ impl<W: Write> Html<W> {
 
     /// Adds an entry; an error if there are more than a page can hold.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let time = entry.boot.axis(entry.clock);
+        let time = entry.boot.axis(entry.clock());
         let start = *self.start.get_or_insert_with(|| {
             let is_real = entry.boot.is_one_of_several;
             Start {
                 time,
                 real: match is_real {
                     true => time,
-                    false => entry.boot.calibration.real(entry.clock),
+                    false => entry.real(),
                 },
                 is_real,
             }
         });
         self.text.clear();
-        let site = match &entry.content {
-            Content::Record(r) => {
-                self.places.push(r, &mut self.text);
-                Some((entry.stream.file, r.id, 0))
+        let site = match entry.event.kind {
+            EventKind::Record { site, .. } => {
+                self.places.push(entry, &mut self.text);
+                Some((entry.stream.file(), site, 0))
             }
-            Content::Line { level, message } => {
-                self.text.extend_from_slice(message);
+            EventKind::Line { level } => {
+                self.text.extend_from_slice(&entry.message);
                 escape_lines(&mut self.text, 0);
-                Some((entry.stream.file, 0, level.unwrap_or(0)))
+                Some((entry.stream.file(), 0, level.unwrap_or(0)))
             }
-            Content::Loss { cause, count, .. } => {
-                self.lost = self.lost.saturating_add(*count);
-                loss(*cause, *count, &mut self.text);
+            EventKind::Loss { count, .. } => {
+                self.lost = self.lost.saturating_add(count);
+                self.text.extend_from_slice(&entry.message);
                 None
             }
         };
@@ -339,11 +339,7 @@ impl<W: Write> Html<W> {
     }
 
     fn add_site(&mut self, key: Option<(usize, u32, u8)>, entry: &Entry<'_>) -> u32 {
-        let site = match &entry.content {
-            Content::Record(r) => r.found.as_ref().and_then(|f| f.site),
-            Content::Loss { .. } | Content::Line { .. } => None,
-        };
-        let template = site.and_then(|s| s.template.as_ref().ok());
+        let (site, template) = (entry.site(), entry.template());
         let names = template.map_or(&[][..], |t| t.names());
         let index = self.site_list.len() as u32;
         self.site_list.push(Place {

@@ -18,12 +18,13 @@ use std::{
 use blog_decode_core::{
     batch::Work,
     boot::Boot,
-    decode::{Content, Entry, Record},
+    decode::Entry,
     format::{
         print::{Printer, Spec},
         value::View,
     },
-    output::{json::Object, level_name, text::loss, Names},
+    merge::EventKind,
+    output::{json::Object, level_name, Names},
 };
 use blog_table::bytes::until_nul;
 use blog_wire::record::Level;
@@ -69,8 +70,6 @@ impl Waiting {
 /// Writes lines.
 pub struct Otlp<W> {
     out: W,
-    /// Releases of the kernels, by file of the input.
-    releases: Vec<String>,
     /// By boot and file.
     waiting: BTreeMap<(usize, usize), Waiting>,
     bytes: usize,
@@ -95,11 +94,17 @@ pub struct Maker {
     text: Vec<u8>,
 }
 
-impl Work for Maker {
+impl Work<'_> for Maker {
     type Made = Records;
 
-    fn entry(&mut self, _: usize, entry: &Entry<'_>, made: &mut Records) {
-        let real = i64::try_from(entry.boot.calibration.real(entry.clock));
+    fn entry(&mut self, entry: &mut Entry<'_>, made: &mut Records) {
+        self.add(entry, made);
+    }
+}
+
+impl Maker {
+    fn add(&mut self, entry: &Entry<'_>, made: &mut Records) {
+        let real = i64::try_from(entry.real());
         let Some(time) = real.ok().filter(|ns| *ns > 0) else {
             // 0 would be a time that isn't known.
             made.left_out += 1;
@@ -112,17 +117,16 @@ impl Work for Maker {
             record(entry, time, Some(CUT), &mut made.bytes, &mut self.text);
         }
         let stream = entry.stream;
-        let one = (stream.file, stream.component.clone(), made.bytes.len());
+        let one = (stream.file(), stream.component.clone(), made.bytes.len());
         made.list.push(one);
     }
 }
 
 impl<W: Write> Otlp<W> {
-    /// Starts. `releases` are the kernel's, by file of the input.
-    pub fn new(out: W, releases: Vec<String>) -> Self {
+    /// Starts.
+    pub fn new(out: W) -> Self {
         Self {
             out,
-            releases,
             waiting: BTreeMap::new(),
             bytes: 0,
             maker: Maker::default(),
@@ -134,7 +138,7 @@ impl<W: Write> Otlp<W> {
     /// Adds an entry.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let mut one = mem::take(&mut self.one);
-        self.maker.entry(0, entry, &mut one);
+        self.maker.add(entry, &mut one);
         let added = self.add(&mut one, |_| entry.boot);
         self.one = one;
         added
@@ -164,10 +168,9 @@ impl<W: Write> Otlp<W> {
         component: &Arc<str>,
         record: &[u8],
     ) -> io::Result<()> {
-        let release = self.releases.get(file).map_or("", String::as_str);
         let key = (boot.index, file);
         let waiting = self.waiting.entry(key).or_insert_with(|| Waiting {
-            resource: resource(boot, release),
+            resource: resource(boot),
             scopes: BTreeMap::new(),
             count: 0,
             bytes: 0,
@@ -216,13 +219,13 @@ impl<W: Write> Otlp<W> {
 }
 
 /// What all records of a boot have in common.
-fn resource(boot: &Boot, release: &str) -> Vec<u8> {
+fn resource(boot: &Boot) -> Vec<u8> {
     let mut out = Vec::new();
     let mut all = Attributes::new(&mut out);
     all.text("service.name", b"kernel");
     all.text("os.type", b"linux");
     all.some_text("host.name", boot.host.as_bytes());
-    all.some_text("os.version", release.as_bytes());
+    all.some_text("os.version", boot.release.as_bytes());
     all.some_text("blog.boot_id", boot.id.as_deref().unwrap_or("").as_bytes());
     all.end();
     out
@@ -261,40 +264,23 @@ fn record(
     text: &mut Vec<u8>,
 ) {
     let (of_message, of_others) = cut.unwrap_or((usize::MAX, usize::MAX));
-    let level = match &entry.content {
-        Content::Record(r) => r.found.as_ref().and_then(|f| f.site).map(|s| s.level),
-        Content::Line { level, .. } => *level,
-        Content::Loss { .. } => None,
-    };
     let mut o = Object::new(out);
     o.wide("timeUnixNano", time.into());
-    match (&entry.content, level) {
-        (Content::Loss { .. }, _) => {
-            o.number("severityNumber", WARN);
-            o.text("severityText", "lost");
-        }
-        (_, Some(level)) => {
-            o.number("severityNumber", severity(level));
-            o.text("severityText", level_name(level));
-        }
-        _ => {}
+    if entry.is_loss() {
+        o.number("severityNumber", WARN);
+        o.text("severityText", "lost");
+    } else if let Some(level) = entry.level() {
+        o.number("severityNumber", severity(level));
+        o.text("severityText", level_name(level));
     }
-    text.clear();
-    let message = match &entry.content {
-        Content::Record(r) => r.message,
-        Content::Line { message, .. } => message,
-        Content::Loss { cause, count, .. } => {
-            loss(*cause, *count, text);
-            &text[..]
-        }
-    };
+    let message = &entry.message;
     let mut body = Object::new(o.key("body"));
     body.text("stringValue", &*String::from_utf8_lossy(&message[..message.len().min(of_message)]));
     body.end();
     let mut all = Attributes::new(o.key("attributes"));
     all.max = of_others;
-    let writer = &entry.writer;
-    if let Some(task) = &writer.task {
+    let writer = entry.writer();
+    if let Some(task) = entry.task() {
         all.number("process.pid", task.tgid.into());
         all.number("thread.id", task.pid.into());
         all.text("thread.name", until_nul(&task.comm));
@@ -305,13 +291,13 @@ fn record(
     if let Some(cpu) = writer.cpu {
         all.number("blog.cpu", cpu.into());
     }
-    match &entry.content {
-        Content::Record(r) => of_site(r, &mut all, text),
-        Content::Loss { cause, count, .. } => {
+    match entry.event.kind {
+        EventKind::Record { .. } => of_site(entry, &mut all, text),
+        EventKind::Loss { cause, count, .. } => {
             all.text("blog.lost.cause", cause.name().as_bytes());
-            all.number("blog.lost.count", (*count).into());
+            all.number("blog.lost.count", count.into());
         }
-        Content::Line { .. } => {}
+        EventKind::Line { .. } => {}
     }
     if cut.is_some() {
         all.bool("blog.cut", true);
@@ -321,18 +307,15 @@ fn record(
 }
 
 /// What is known by a record's call site: where it is, and its arguments.
-fn of_site(r: &Record<'_>, all: &mut Attributes<'_>, text: &mut Vec<u8>) {
-    let Some(site) = r.found.as_ref().and_then(|f| f.site) else {
-        return;
-    };
+fn of_site(r: &Entry<'_>, all: &mut Attributes<'_>, text: &mut Vec<u8>) {
+    let Some(site) = r.site() else { return };
     all.text("code.file.path", site.file.as_bytes());
     all.number("code.line.number", site.line.into());
     all.text("blog.module", site.module.as_bytes());
     all.text("blog.format", site.format.as_bytes());
-    let Ok(template) = &site.template else { return };
     // A key that is there twice is an error.
     let mut names = Names::default();
-    for (name, value, _) in template.arguments(r.payload, r.slots) {
+    for (name, value, _) in r.arguments() {
         let name = names.add(&format!("blog.arg.{name}"));
         match value.view() {
             View::Bool(b) => all.bool(name, b),

@@ -38,8 +38,9 @@ use parquet::{
 use blog_decode_core::{
     boot::Boot,
     calendar::push_iso8601,
-    decode::{Content, Entry, Record},
+    decode::Entry,
     digits,
+    field::{Field, Val},
     format::{
         print::{Printer, Spec},
         value::{Value, View},
@@ -47,26 +48,30 @@ use blog_decode_core::{
     output::{level_name, Names},
     queue::Queue,
 };
-use blog_table::bytes::until_nul;
 
-/// Columns of numbers: the first in ns since 1970, UTC. A loss has a `count`. What 64 bits with a sign
-/// can't hold, by damage, is null.
-pub const NUMBERS: [&str; 8] = ["time", "cpu", "pid", "tgid", "ring", "ordinal", "line", "count"];
-/// Columns of texts. `kind` is `record`, `lost`, or `dmesg` or `ftrace` for a line of those; a loss
-/// has a `cause`.
-pub const TEXTS: [&str; 12] = [
-    "kind",
-    "component",
-    "level",
-    "context",
-    "comm",
-    "release",
-    "build_id",
-    "module",
-    "file",
-    "format",
-    "message",
-    "cause",
+/// The columns, and what they are called; before them is `time`, in ns since 1970, UTC. What 64 bits
+/// with a sign can't hold, by damage, is null.
+const COLUMNS: [(&str, Field); 19] = [
+    ("cpu", Field::Cpu),
+    ("pid", Field::Pid),
+    ("tgid", Field::Tgid),
+    ("ring", Field::Ring),
+    ("ordinal", Field::Ordinal),
+    ("line", Field::Line),
+    ("count", Field::Count),
+    ("kind", Field::Kind),
+    ("component", Field::Driver),
+    ("level", Field::Level),
+    ("context", Field::Context),
+    ("comm", Field::Comm),
+    ("release", Field::Release),
+    ("build_id", Field::BuildId),
+    ("module", Field::Module),
+    ("file", Field::File),
+    ("format", Field::Format),
+    // Of a loss, it has none.
+    ("message", Field::Message),
+    ("cause", Field::Cause),
 ];
 /// As many bytes of rows wait.
 const LIMIT: usize = 32 << 20;
@@ -79,15 +84,12 @@ type Written<T> = Result<T, ParquetError>;
 
 fn form() -> Written<Form> {
     let mut schema = String::from("message blog { ");
-    for name in NUMBERS {
-        let kind = match name {
-            "time" => "(TIMESTAMP(NANOS, true))",
-            _ => "",
+    schema += "OPTIONAL INT64 time (TIMESTAMP(NANOS, true)); ";
+    for (name, field) in COLUMNS {
+        schema += &match field.is_number() {
+            true => format!("OPTIONAL INT64 {name} ; "),
+            false => format!("OPTIONAL BYTE_ARRAY {name} (UTF8); "),
         };
-        schema += &format!("OPTIONAL INT64 {name} {kind}; ");
-    }
-    for name in TEXTS {
-        schema += &format!("OPTIONAL BYTE_ARRAY {name} (UTF8); ");
     }
     schema += "REQUIRED GROUP arguments (MAP) { REPEATED GROUP key_value { \
                REQUIRED BYTE_ARRAY key (UTF8); OPTIONAL BYTE_ARRAY value (UTF8); } } }";
@@ -173,8 +175,8 @@ impl Column {
 /// Rows of one directory.
 #[derive(Default)]
 pub struct Rows {
-    numbers: [Column; NUMBERS.len()],
-    texts: [Column; TEXTS.len()],
+    time: Column,
+    columns: [Column; COLUMNS.len()],
     /// Names and values of arguments.
     arguments: [Column; 2],
     /// For each argument, and each row without any: whether it is not a row's first.
@@ -182,35 +184,29 @@ pub struct Rows {
     count: u64,
 }
 
-/// A row, but for its arguments.
-#[derive(Default)]
-struct Row<'a> {
-    numbers: [Option<i128>; NUMBERS.len()],
-    texts: [Option<&'a [u8]>; TEXTS.len()],
-}
-
 impl Rows {
-    fn push(&mut self, row: &Row<'_>, record: Option<&Record<'_>>) {
+    fn push(&mut self, time: i64, entry: &Entry<'_>) {
         self.count += 1;
-        for (column, n) in self.numbers.iter_mut().zip(row.numbers) {
-            column.number(n);
-        }
-        for (column, text) in self.texts.iter_mut().zip(row.texts) {
-            column.text(text.is_some().into(), text);
+        self.time.number(Some(time.into()));
+        for (column, (_, field)) in self.columns.iter_mut().zip(COLUMNS) {
+            let value = field.value(entry);
+            match value.filter(|_| field != Field::Message || !entry.is_loss()) {
+                Some(Val::Text(text)) => column.text(1, Some(&text)),
+                Some(Val::Level(level)) => column.text(1, Some(level_name(level).as_bytes())),
+                Some(Val::Number(n)) => column.number(Some(n)),
+                _ => column.depths.push(0),
+            }
         }
         // With a key that is there twice, an engine refuses the map.
         let mut names = Names::default();
         let [keys, values] = &mut self.arguments;
         let first = keys.depths.len();
-        let site = record.and_then(|r| Some((r, r.found.as_ref()?.site?)));
-        if let Some((r, template)) = site.and_then(|(r, s)| Some((r, s.template.as_ref().ok()?))) {
-            for (name, value, _) in template.arguments(r.payload, r.slots) {
-                let mut text = Vec::new();
-                let value = shown(value, &mut text).then_some(&text[..]);
-                self.repeated.push((keys.depths.len() != first).into());
-                keys.text(1, Some(names.add(name).as_bytes()));
-                values.text(1 + i16::from(value.is_some()), value);
-            }
+        for (name, value, _) in entry.arguments() {
+            let mut text = Vec::new();
+            let value = shown(value, &mut text).then_some(&text[..]);
+            self.repeated.push((keys.depths.len() != first).into());
+            keys.text(1, Some(names.add(name).as_bytes()));
+            values.text(1 + i16::from(value.is_some()), value);
         }
         if keys.depths.len() == first {
             self.repeated.push(0);
@@ -220,14 +216,14 @@ impl Rows {
     }
 
     fn bytes(&self) -> usize {
-        let columns = self.numbers.iter().chain(&self.texts).chain(&self.arguments);
+        let columns = iter::once(&self.time).chain(&self.columns).chain(&self.arguments);
         columns.map(Column::bytes).sum::<usize>() + 2 * self.repeated.len()
     }
 
     fn write(self, file: File, (schema, properties): Form) -> Written<()> {
         let mut file = SerializedFileWriter::new(file, schema, properties)?;
         let mut group = file.next_row_group()?;
-        let columns = self.numbers.into_iter().chain(self.texts);
+        let columns = iter::once(self.time).chain(self.columns);
         let columns = columns.map(|column| (column, None));
         let arguments = self.arguments.map(|column| (column, Some(&self.repeated[..])));
         for (column, repeated) in columns.chain(arguments) {
@@ -265,8 +261,6 @@ pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> io::Resul
 /// Writes the files.
 pub struct Parquet<'a> {
     dir: PathBuf,
-    /// By file of the input.
-    releases: Vec<String>,
     packer: Packer<'a>,
     directories: Vec<Directory>,
     /// Which one, by day and boot.
@@ -277,11 +271,10 @@ pub struct Parquet<'a> {
 }
 
 impl<'a> Parquet<'a> {
-    /// Starts in an empty directory. `releases` are the kernel's, by file.
-    pub fn new(dir: &Path, releases: Vec<String>, packer: Packer<'a>) -> Self {
+    /// Starts in an empty directory.
+    pub fn new(dir: &Path, packer: Packer<'a>) -> Self {
         Self {
             dir: dir.into(),
-            releases,
             packer,
             directories: Vec::new(),
             known: HashMap::new(),
@@ -292,7 +285,7 @@ impl<'a> Parquet<'a> {
 
     /// Adds a row.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let Ok(time) = i64::try_from(entry.boot.calibration.real(entry.clock)) else {
+        let Ok(time) = i64::try_from(entry.real()) else {
             // Without a date, it would be in a directory that pandas gives up on.
             self.left_out += 1;
             return Ok(());
@@ -300,50 +293,7 @@ impl<'a> Parquet<'a> {
         let index = self.directory(time, entry.boot);
         let rows = &mut self.directories[index].rows;
         let before = rows.bytes();
-        let (writer, stream) = (&entry.writer, entry.stream);
-        let task = writer.task.as_ref();
-        let release = self.releases.get(stream.file).map(String::as_bytes);
-        let mut row = Row::default();
-        row.numbers[0] = Some(time.into());
-        row.numbers[1] = writer.cpu.map(Into::into);
-        row.numbers[2] = task.map(|t| t.pid.into());
-        row.numbers[3] = task.map(|t| t.tgid.into());
-        row.texts[3] = writer.context.map(|c| c.name().as_bytes());
-        row.texts[4] = task.map(|t| until_nul(&t.comm));
-        row.texts[5] = release.filter(|r| !r.is_empty());
-        let mut kind = &*stream.component;
-        if !matches!(entry.content, Content::Line { .. }) {
-            row.numbers[4] = Some(stream.id.into());
-            row.texts[1] = Some(kind.as_bytes());
-        }
-        let mut record = None;
-        match &entry.content {
-            Content::Record(r) => {
-                (kind, record) = ("record", Some(r));
-                row.numbers[5] = Some(r.ordinal.into());
-                let image = r.found.as_ref().map(|f| f.image.build_id.as_bytes());
-                row.texts[6] = image.filter(|id| !id.is_empty());
-                row.texts[10] = Some(r.message);
-                if let Some(site) = r.found.as_ref().and_then(|f| f.site) {
-                    row.numbers[6] = Some(site.line.into());
-                    row.texts[2] = Some(level_name(site.level).as_bytes());
-                    row.texts[7] = Some(site.module.as_bytes());
-                    row.texts[8] = Some(site.file.as_bytes());
-                    row.texts[9] = Some(site.format.as_bytes());
-                }
-            }
-            Content::Loss { cause, count, .. } => {
-                kind = "lost";
-                row.numbers[7] = Some((*count).into());
-                row.texts[11] = Some(cause.name().as_bytes());
-            }
-            Content::Line { level, message } => {
-                row.texts[2] = level.map(|l| level_name(l).as_bytes());
-                row.texts[10] = Some(message);
-            }
-        }
-        row.texts[0] = Some(kind.as_bytes());
-        rows.push(&row, record);
+        rows.push(time, entry);
         self.bytes += rows.bytes() - before;
         if self.bytes > LIMIT {
             let all = self.directories.iter().enumerate();

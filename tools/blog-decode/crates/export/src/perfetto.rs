@@ -28,12 +28,13 @@ use std::{
 use flate2::{write::ZlibEncoder, Compression};
 
 use blog_decode_core::{
-    decode::{Content, Entry, Record},
+    decode::Entry,
     format::{
         print::{Printer, Spec},
         value::View,
     },
-    output::{context, level_name, text::loss, Names},
+    merge::EventKind,
+    output::{context, level_name, Names},
     spans::{lanes, Found, Pair, Spans},
 };
 use blog_file::record::Task;
@@ -192,7 +193,7 @@ impl Life {
             return true;
         }
         let has_ended = stream.ring().is_some_and(|r| r.exit_clock != 0);
-        let ended = (stream.file, has_ended);
+        let ended = (stream.file(), has_ended);
         let is_other = |&(file, e): &(usize, bool)| file == ended.0 && e != ended.1;
         if self.ended.as_ref().is_some_and(is_other) || self.components.contains(&stream.component)
         {
@@ -314,9 +315,10 @@ impl Perfetto {
 
     /// Appends an entry.
     pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        let real = entry.boot.calibration.real(entry.clock);
+        let real = entry.real();
         // Of several boots, it is the clock of the first.
-        let offset = self.offset.unwrap_or_else(|| real - entry.boot.calibration.boot(entry.clock));
+        let offset =
+            self.offset.unwrap_or_else(|| real - entry.boot.calibration.boot(entry.clock()));
         // Readers keep both times in 64 bits with a sign.
         let fits = |ns: i128| u64::try_from(ns).ok().filter(|ns| i64::try_from(*ns).is_ok());
         let (Some(time), Some(wall)) = (fits(real - offset), fits(real)) else {
@@ -333,9 +335,9 @@ impl Perfetto {
         body.clear();
         uint(event::TYPE, event::TYPE_INSTANT, &mut body);
         uint(event::TRACK, track, &mut body);
-        match &entry.content {
-            Content::Record(r) => self.record(entry, r, &mut body, &mut what),
-            Content::Loss { cause, count, .. } => {
+        match entry.event.kind {
+            EventKind::Record { site, .. } => self.record(entry, site, &mut body, &mut what),
+            EventKind::Loss { cause, count, .. } => {
                 let interned = &mut self.interned;
                 let cause_name = cause.name().as_bytes();
                 uint(event::CATEGORY, interned.categories(&["lost"]), &mut body);
@@ -343,15 +345,13 @@ impl Perfetto {
                 uint(event::NAME_ID, name, &mut what);
                 let id = interned.name(interned::ANNOTATION, b"count");
                 begin(id, &mut self.inner);
-                uint(annotation::UINT, *count, &mut self.inner);
+                uint(annotation::UINT, count, &mut self.inner);
                 message(event::ANNOTATION, &self.inner, &mut what);
-                self.text.clear();
-                loss(*cause, *count, &mut self.text);
-                self.message(&mut what);
+                self.message(&entry.message, &mut what);
             }
-            Content::Line { level, message } => {
+            EventKind::Line { level } => {
                 self.categories(entry, level.map(level_name), &mut body);
-                string(event::NAME, message, &mut what);
+                string(event::NAME, &entry.message, &mut what);
             }
         }
         for kind in &mut self.spans {
@@ -443,30 +443,24 @@ impl Perfetto {
         uint(event::CATEGORY, id, body);
     }
 
-    /// Appends the message that is in `text`.
-    fn message(&mut self, body: &mut Vec<u8>) {
+    /// Appends a message.
+    fn message(&mut self, text: &[u8], body: &mut Vec<u8>) {
         let id = match self.message_id {
             0 => self.interned.name(interned::ANNOTATION, MESSAGE.as_bytes()),
             id => id,
         };
         self.message_id = id;
         begin(id, &mut self.inner);
-        string(annotation::STRING, &self.text, &mut self.inner);
+        string(annotation::STRING, text, &mut self.inner);
         message(event::ANNOTATION, &self.inner, body);
     }
 
-    fn record(
-        &mut self,
-        entry: &Entry<'_>,
-        r: &Record<'_>,
-        body: &mut Vec<u8>,
-        what: &mut Vec<u8>,
-    ) {
-        let Some(site) = r.found.as_ref().and_then(|f| f.site) else {
+    fn record(&mut self, entry: &Entry<'_>, id: u32, body: &mut Vec<u8>, what: &mut Vec<u8>) {
+        let Some(site) = entry.site() else {
             self.categories(entry, None, body);
-            return string(event::NAME, r.message, what);
+            return string(event::NAME, &entry.message, what);
         };
-        let (key, component) = ((entry.stream.file, r.id), &entry.stream.component);
+        let (key, component) = ((entry.stream.file(), id), &entry.stream.component);
         let (interned, of) = (&mut self.interned, self.sites.entry(key).or_default());
         let address = ptr::from_ref(site) as usize;
         if of.address != address {
@@ -495,21 +489,17 @@ impl Perfetto {
         });
         match name {
             Some(id) => uint(event::NAME_ID, id, what),
-            None => string(event::NAME, r.message, what),
+            None => string(event::NAME, &entry.message, what),
         }
         uint(event::LOCATION, location, what);
-        if name.is_some() && r.message != site.format.as_bytes() {
-            self.text.clear();
-            self.text.extend_from_slice(r.message);
-            self.message(what);
+        if name.is_some() && entry.message != site.format.as_bytes() {
+            self.message(&entry.message, what);
         }
         let Some(of) = self.sites.get_mut(&key) else {
             return;
         };
         let (interned, inner) = (&mut self.interned, &mut self.inner);
-        let Ok(template) = &site.template else { return };
-        let arguments = template.arguments(r.payload, r.slots);
-        for (i, (name, value, _)) in arguments.enumerate() {
+        for (i, (name, value, _)) in entry.arguments().enumerate() {
             if i == of.arguments.len() {
                 let name = of.names.add(name).as_bytes();
                 of.arguments.push(interned.name(interned::ANNOTATION, name));
@@ -536,7 +526,7 @@ impl Perfetto {
 
     /// The track of an entry; describes it if it is new.
     fn track(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) -> u64 {
-        let parent = match &entry.writer.task {
+        let parent = match entry.task() {
             Some(task) => self.thread(entry, task, out),
             None => {
                 self.text.clear();

@@ -14,7 +14,16 @@ pub enum Error {
     /// A file isn't what it should be, or nothing in it is whole.
     File(String),
     /// A file is of another kind than those that are looked for.
-    Kind(String),
+    NotOurs(String),
+    /// A file ends before its end was written: what it has can be read.
+    CutOff,
+    /// Call sites of an image are unknown: there is no side table with its build ID.
+    NoTable {
+        /// Name of the image.
+        image: String,
+        /// Its build ID, in hex.
+        build_id: String,
+    },
     /// A file is of a version, or a byte order, that this library doesn't read.
     Version(String),
     /// A condition, a template or a command can't be understood.
@@ -31,18 +40,22 @@ impl Error {
         Self::In(place.into(), Box::new(self))
     }
 
-    /// Whether a file is of another kind than those that are looked for.
-    pub fn is_of_another_kind(&self) -> bool {
+    /// The error itself, without its place.
+    pub fn kind(&self) -> &Self {
         match self {
-            Self::Kind(_) => true,
-            Self::In(_, e) => e.is_of_another_kind(),
+            Self::In(_, e) => e.kind(),
             // By way of a reader.
             Self::Io(e) => {
                 let inner = e.get_ref().and_then(|e| e.downcast_ref::<Self>());
-                inner.is_some_and(Self::is_of_another_kind)
+                inner.map_or(self, Self::kind)
             }
-            _ => false,
+            _ => self,
         }
+    }
+
+    /// Whether a file is of another kind than those that are looked for.
+    pub fn is_not_ours(&self) -> bool {
+        matches!(self.kind(), Self::NotOurs(_))
     }
 }
 
@@ -51,10 +64,14 @@ impl fmt::Display for Error {
         match self {
             Self::Io(e) => e.fmt(f),
             Self::File(why)
-            | Self::Kind(why)
+            | Self::NotOurs(why)
             | Self::Version(why)
             | Self::Syntax(why)
             | Self::Site(why) => f.write_str(why),
+            Self::CutOff => f.write_str("no end (cut off)"),
+            Self::NoTable { image, build_id } => {
+                write!(f, "no side table of {image} (build ID {build_id})")
+            }
             Self::In(place, e) => write!(f, "{place}: {e}"),
         }
     }

@@ -6,8 +6,10 @@
 //! record. [`Walk::next`] yields records and in-band losses; kinds of control records that it
 //! doesn't know are skipped by their length. Whatever the bytes are, it ends, and never panics.
 
+use std::borrow::Cow;
+
 use crate::{
-    blogfmt::bytes::u64_at,
+    blogfmt::bytes::{u64_at, until_nul},
     error::Error,
     wire::{
         page::{PageInfo, PAGE_HEADER_SIZE},
@@ -94,6 +96,13 @@ pub struct Task {
     pub tgid: i32,
     /// Name, NUL padded.
     pub comm: [u8; 16],
+}
+
+impl Task {
+    /// Its name, as text.
+    pub fn name(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(until_nul(&self.comm))
+    }
 }
 
 /// The writer of a record. By default, nothing is known.

@@ -6,10 +6,7 @@ use std::num::NonZero;
 
 use clap::{Args, ValueEnum};
 
-use crate::output::{
-    template::{Columns, Template},
-    Time,
-};
+use crate::output::{csv::Columns, template::Template, Time};
 
 /// How lines look.
 #[derive(Args, Debug)]

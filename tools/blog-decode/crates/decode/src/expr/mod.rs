@@ -37,7 +37,8 @@ use std::{borrow::Cow, cmp::Ordering};
 use regex::bytes::Regex;
 
 use crate::{
-    field::{Selector, Subject, Val},
+    decode::Entry,
+    field::{Selector, Val},
     format::errno,
     output::{level_name, level_named},
     sidetable::Site,
@@ -103,7 +104,7 @@ impl Val<'_> {
             Self::Big(_) => true,
             Self::Text(t) => !t.is_empty(),
             Self::Bool(b) => *b,
-            Self::Errno(_) | Self::Level(_) => true,
+            Self::Errno(_) | Self::Level(_) | Self::Seconds(_) | Self::Date(_) => true,
         }
     }
 
@@ -143,12 +144,12 @@ impl Val<'_> {
 }
 
 impl Operand {
-    fn value<'a>(&'a self, s: &'a Subject<'a>) -> Option<Val<'a>> {
+    fn value<'a>(&'a self, e: &'a Entry<'_>) -> Option<Val<'a>> {
         match self {
             Self::Number(n) => Some(Val::Number(*n)),
             Self::Big(n) => Some(Val::Big(*n)),
             Self::Text(t) => Some(Val::Text(Cow::Borrowed(t.as_bytes()))),
-            Self::Field(selector) => selector.value(s),
+            Self::Field(selector) => selector.value(e),
         }
     }
 
@@ -158,17 +159,17 @@ impl Operand {
 }
 
 impl Node {
-    fn is_true(&self, s: &Subject<'_>) -> bool {
+    fn is_true(&self, e: &Entry<'_>) -> bool {
         match self {
-            Self::Any(all) => all.iter().any(|a| a.is_true(s)),
-            Self::All(all) => all.iter().all(|a| a.is_true(s)),
-            Self::Not(a) => !a.is_true(s),
+            Self::Any(all) => all.iter().any(|a| a.is_true(e)),
+            Self::All(all) => all.iter().all(|a| a.is_true(e)),
+            Self::Not(a) => !a.is_true(e),
             Self::Compare(a, op, b) => {
-                let values = a.value(s).zip(b.value(s));
+                let values = a.value(e).zip(b.value(e));
                 let order = values.and_then(|(a, b)| a.compare(&b));
                 order.is_some_and(|o| op.allows(o))
             }
-            Self::Match { of, regex, wanted } => match of.value(s) {
+            Self::Match { of, regex, wanted } => match of.value(e) {
                 Some(Val::Text(t)) => regex.is_match(&t) == *wanted,
                 Some(Val::Level(n)) => regex.is_match(level_name(n).as_bytes()) == *wanted,
                 Some(Val::Errno(n)) => {
@@ -180,7 +181,7 @@ impl Node {
                 }
                 _ => false,
             },
-            Self::Truth(a) => a.value(s).is_some_and(|v| v.is_true()),
+            Self::Truth(a) => a.value(e).is_some_and(|v| v.is_true()),
         }
     }
 }
@@ -202,7 +203,7 @@ impl Node {
 }
 
 impl Expr {
-    /// Whether [`Subject::message`] is looked at.
+    /// Whether [`Entry::message`] is looked at.
     pub fn needs_message(&self) -> bool {
         self.needs_message
     }
@@ -222,7 +223,7 @@ impl Expr {
     }
 
     /// Whether it is true of a record.
-    pub fn is_true(&self, subject: &Subject<'_>) -> bool {
-        self.root.is_true(subject)
+    pub fn is_true(&self, entry: &Entry<'_>) -> bool {
+        self.root.is_true(entry)
     }
 }

@@ -6,8 +6,9 @@ use super::*;
 use crate::{
     boot::Boot,
     clock::Calibration,
+    decode::Buffers,
     format::{template::Template, types::Types},
-    merge::Stream,
+    merge::{Event, EventKind, Payload, Stream},
     record::{Task, Version, Writer},
     sidetable::{Found, ImageSites, Site},
     snapshot::RingPages,
@@ -52,17 +53,16 @@ fn check(source: &str) -> bool {
         task: Some(Task { pid: 42, tgid: 40, comm }),
     };
     let boot = Boot::alone("box", Calibration::new(None, &[]));
-    Expr::parse(source).unwrap().is_true(&Subject {
-        stream: &stream,
-        boot: &boot,
-        writer: &writer,
-        level: None,
-        id: 9,
-        found: Some(&found),
-        payload: &payload,
-        slots: &slots,
-        message: b"8192 sda -7 EIO",
-    })
+    let kind = EventKind::Record {
+        site: 9,
+        ordinal: 0,
+        version: Version::Two,
+        payload: Payload::new(payload),
+    };
+    let event = Event { file: 0, ring: 0, clock: 0, writer, kind };
+    let message = b"8192 sda -7 EIO".to_vec();
+    let entry = Entry::new(&stream, &boot, event, Buffers::default());
+    Expr::parse(source).unwrap().is_true(&Entry { found: Some(found), slots, message, ..entry })
 }
 
 #[test]

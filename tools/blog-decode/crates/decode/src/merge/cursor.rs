@@ -4,9 +4,9 @@
 //!
 //! A [`Cursor`] can stop if there are no more pages, and go on when more have come.
 
-use std::{iter, mem};
+use std::{iter, mem, sync::Arc};
 
-use super::{Cause, Counts, Event, Place, Span, Stream, What, LAG};
+use super::{Cause, Counts, Event, EventKind, Payload, Place, Span, Stream, LAG};
 use crate::{
     record::{Item, Version, Walk, Writer},
     snapshot::{
@@ -16,18 +16,8 @@ use crate::{
     wire::record::LOST_CAUSES,
 };
 
-const NOBODY: &Writer = &Writer { context: None, cpu: None, task: None };
-
-/// What a cursor is at.
-struct Current {
-    clock: u64,
-    what: Next,
-}
-
-enum Next {
-    Record { site: u32, ordinal: u64, at: usize, len: usize },
-    Loss(Cause, u64, Span),
-}
+/// A loss: clock, cause, how many and between which clocks.
+type Due = (u64, Cause, u64, Span);
 
 /// Goes through one ring. It holds one page in memory.
 pub struct Cursor {
@@ -38,14 +28,14 @@ pub struct Cursor {
     place: Place,
     /// The page before that.
     before: Option<PageRef>,
-    page: Vec<u8>,
+    page: Arc<Vec<u8>>,
     walk: Option<Walk>,
     /// Ordinal that the next page should start with.
     expected: u64,
     /// Whether a gap between pages, or before the first, was met.
     has_gap: bool,
     /// Losses that come before the next page, the last one first.
-    due: Vec<Current>,
+    due: Vec<Due>,
     /// Losses that no record reports: 0 is what is missing at the end, then by cause.
     untold: usize,
     /// What the ring's last task record says, or who it belongs to.
@@ -59,66 +49,71 @@ pub struct Cursor {
     /// The clock of the last record or in-band loss: what is missing next came after it.
     after: u64,
     order: u64,
-    current: Option<Current>,
+    /// The current event, if it is at one.
+    event: Event,
+    is_at_event: bool,
     /// What came out of it.
     pub counts: Counts,
 }
 
 impl Cursor {
-    /// At the start of a ring.
-    pub fn new(stream: &Stream) -> Self {
+    /// At the start of a ring, whose number its events have.
+    pub fn new(ring: usize, stream: &Stream) -> Self {
+        let kind = EventKind::Loss { cause: Cause::Missing, count: 0, span: (0, 0) };
+        let writer = stream.writer();
         Self {
-            file: stream.file,
+            file: stream.file(),
             version: Version::default(),
             place: Place::default(),
             before: None,
-            page: Vec::new(),
+            page: Arc::default(),
             walk: None,
             expected: stream.from,
             has_gap: false,
             due: Vec::new(),
             untold: 0,
-            writer: stream.writer(),
+            writer,
             had: 0,
             lag: 0,
             clock: stream.since,
             after: stream.since,
             order: 0,
-            current: None,
+            event: Event { file: stream.file(), ring, clock: stream.since, writer, kind },
+            is_at_event: false,
             counts: Counts::default(),
         }
     }
 
     /// Goes to the next event. `ended`: there will be no more pages.
     pub fn advance(&mut self, stream: &Stream, files: &[Snapshot], ended: bool) {
-        self.current = self.find_next(stream, files, ended);
-        if let Some(current) = &self.current {
-            self.clock = current.clock;
-            if !stream.names.is_empty() {
-                if let (Some(task), Some(comm)) =
-                    (&mut self.writer.task, stream.name_at(current.clock))
-                {
+        self.is_at_event = self.find_next(stream, files, ended);
+        if !self.is_at_event {
+            return;
+        }
+        let event = &mut self.event;
+        self.clock = event.clock;
+        if !stream.names.is_empty() {
+            let name = stream.name_at(event.clock);
+            for writer in [&mut self.writer, &mut event.writer] {
+                if let (Some(task), Some(comm)) = (&mut writer.task, name) {
                     task.comm = comm;
                 }
             }
-            match current.what {
-                Next::Record { .. } => {
-                    self.after = current.clock;
-                    self.counts.decoded += 1;
-                }
-                Next::Loss(cause, n, _) => {
-                    let counter = match cause {
-                        Cause::Told(LAG) => &mut self.counts.lagged,
-                        Cause::Told(_) => return,
-                        Cause::Overwritten => &mut self.counts.overwritten,
-                        Cause::Missing | Cause::Elsewhere => &mut self.counts.missing,
-                        Cause::Damaged => &mut self.counts.damaged,
-                        Cause::LeftOut => &mut self.counts.left_out,
-                    };
-                    *counter = counter.saturating_add(n);
-                }
-            }
         }
+        let EventKind::Loss { cause, count, .. } = event.kind else {
+            self.after = event.clock;
+            self.counts.decoded += 1;
+            return;
+        };
+        let counter = match cause {
+            Cause::Told(LAG) => &mut self.counts.lagged,
+            Cause::Told(_) => return,
+            Cause::Overwritten => &mut self.counts.overwritten,
+            Cause::Missing | Cause::Elsewhere => &mut self.counts.missing,
+            Cause::Damaged => &mut self.counts.damaged,
+            Cause::LeftOut => &mut self.counts.left_out,
+        };
+        *counter = counter.saturating_add(count);
     }
 
     /// Drops the pages of `stream` that it is through with; the answer is where the first one of the
@@ -138,7 +133,7 @@ impl Cursor {
 
     /// The clock by which its current event is put in order, if it is at one.
     pub(crate) fn order(&mut self) -> Option<u64> {
-        let clock = self.current.as_ref()?.clock;
+        let clock = self.event()?.clock;
         // A ring's order is its own, even where its times go back.
         self.order = self.order.max(clock);
         Some(self.order)
@@ -146,35 +141,47 @@ impl Cursor {
 
     /// The current event.
     #[inline]
-    pub fn event<'a>(&'a self, stream: &'a Stream) -> Option<Event<'a>> {
-        let current = self.current.as_ref()?;
-        Some(Event {
-            file: self.file,
-            stream,
-            clock: current.clock,
-            writer: match current.what {
-                Next::Loss(..) if stream.shared().is_some() => NOBODY,
-                _ => &self.writer,
-            },
-            what: match current.what {
-                Next::Loss(cause, count, span) => What::Loss { cause, count, span },
-                Next::Record { site, ordinal, at, len } => What::Record {
-                    site,
-                    ordinal,
-                    version: self.version,
-                    payload: self.page.get(at..at + len).unwrap_or_default(),
-                },
-            },
-        })
+    pub fn event(&self) -> Option<&Event> {
+        self.is_at_event.then_some(&self.event)
     }
 
-    fn find_next(&mut self, stream: &Stream, files: &[Snapshot], ended: bool) -> Option<Current> {
-        loop {
-            if let Some(loss) = self.due.pop() {
-                return Some(loss);
+    /// Makes a record the current event.
+    #[inline]
+    fn record(&mut self, clock: u64, (site, ordinal): (u32, u64), (at, len): (usize, usize)) {
+        self.event.clock = clock;
+        let version = self.version;
+        match &mut self.event.kind {
+            // The same page, and writer. Who holds a page is counted by the page, not by the record.
+            EventKind::Record { payload, site: of, ordinal: nth, .. }
+                if Arc::ptr_eq(&payload.page, &self.page) =>
+            {
+                (*of, *nth, payload.at, payload.len) = (site, ordinal, at, len);
             }
-            let found = match &mut self.walk {
-                Some(walk) => match walk.next(&self.page) {
+            kind => {
+                let payload = Payload { page: self.page.clone(), at, len };
+                *kind = EventKind::Record { site, ordinal, version, payload };
+                (self.event.file, self.event.writer) = (self.file, self.writer);
+            }
+        }
+    }
+
+    /// Makes a loss the current event.
+    fn lose(&mut self, stream: &Stream, (clock, cause, count, span): Due) {
+        let event = &mut self.event;
+        (event.clock, event.file) = (clock, self.file);
+        event.kind = EventKind::Loss { cause, count, span };
+        event.writer = match stream.shared() {
+            Some(_) => Writer::default(),
+            None => self.writer,
+        };
+    }
+
+    /// Makes the next record or loss the current event; `false`: there is none.
+    fn find_next(&mut self, stream: &Stream, files: &[Snapshot], ended: bool) -> bool {
+        loop {
+            let found = match (self.due.pop(), &mut self.walk) {
+                (Some(due), _) => Some(due),
+                (None, Some(walk)) => match walk.next(&self.page) {
                     Some(Item::Record { .. }) if walk.seen() <= self.had => None,
                     Some(Item::Lost { .. }) if walk.seen() < self.had => None,
                     Some(Item::Left(count)) => {
@@ -193,7 +200,8 @@ impl Cursor {
                         None
                     }
                     Some(Item::Record { clock, site, ordinal, at, len }) => {
-                        Some(Current { clock, what: Next::Record { site, ordinal, at, len } })
+                        self.record(clock, (site, ordinal), (at, len));
+                        return true;
                     }
                     Some(Item::Lost { clock, cause, count }) => {
                         let mut count = count;
@@ -214,6 +222,7 @@ impl Cursor {
                                 self.counts.last_name = writer.task.map(|t| t.comm);
                             }
                         }
+                        self.event.writer = self.writer;
                         None
                     }
                     None => {
@@ -225,22 +234,31 @@ impl Cursor {
                         }
                     }
                 },
-                None if stream.run(self.place.run).is_some() => {
+                (None, None) if stream.run(self.place.run).is_some() => {
                     self.open_page(stream, files);
-                    continue;
+                    None
                 }
-                None if ended => return self.at_end(stream, files),
-                None => return None,
+                (None, None) if ended => match self.at_end(stream, files) {
+                    None => return false,
+                    found => found,
+                },
+                (None, None) => return false,
             };
-            if found.is_some() {
-                return found;
+            if let Some(due) = found {
+                self.lose(stream, due);
+                return true;
             }
         }
     }
 
     /// Goes to the next page. What lies between it and the one before is due.
     fn open_page(&mut self, stream: &Stream, files: &[Snapshot]) {
-        let Some((file, page)) = self.place.next(stream, files, Some(&mut self.page)) else {
+        // The page before is done with here, but may be in use elsewhere.
+        self.lose(stream, (self.clock, Cause::Missing, 0, (0, 0)));
+        let mut bytes = Arc::try_unwrap(mem::take(&mut self.page)).unwrap_or_default();
+        let next = self.place.next(stream, files, Some(&mut bytes));
+        self.page = Arc::new(bytes);
+        let Some((file, page)) = next else {
             return;
         };
         let before = self.before.replace(page);
@@ -347,7 +365,7 @@ impl Cursor {
     fn cause_at_start(stream: &Stream, files: &[Snapshot]) -> Cause {
         let had = stream.ring().map_or(0, |r| r.pages.into());
         let count: u64 = stream.runs().map(|(_, run)| u64::from(run.count)).sum();
-        let mut damage = files[stream.file].damage.clone();
+        let mut damage = files[stream.file()].damage.clone();
         if count > 0 {
             // That is at the end.
             damage.torn = 0;
@@ -360,8 +378,8 @@ impl Cursor {
     }
 
     /// What the ring's own counters know beyond its last record.
-    fn at_end(&mut self, stream: &Stream, files: &[Snapshot]) -> Option<Current> {
-        self.page = Vec::new();
+    fn at_end(&mut self, stream: &Stream, files: &[Snapshot]) -> Option<Due> {
+        self.page = Arc::default();
         let ring = stream.ring()?;
         let (lost, told) = (ring.lost(), ring.told());
         let has_pages = stream.run(0).is_some();
@@ -408,38 +426,17 @@ fn lag_at(mut walk: Walk, page: &[u8]) -> u64 {
     sum
 }
 
-fn loss(clock: u64, cause: Cause, count: u64, span: Span) -> Option<Current> {
-    (count > 0).then_some(Current { clock, what: Next::Loss(cause, count, span) })
-}
-
-/// What one ring has next.
-#[derive(Clone, Copy, Debug)]
-pub enum Seen {
-    /// A record.
-    Record {
-        /// Index of its file.
-        file: usize,
-        /// Full clock.
-        clock: u64,
-        /// Site id.
-        site: u32,
-        /// Length of its payload.
-        len: usize,
-    },
-    /// Records are missing.
-    Loss,
+fn loss(clock: u64, cause: Cause, count: u64, span: Span) -> Option<Due> {
+    (count > 0).then_some((clock, cause, count, span))
 }
 
 /// Goes through one ring without the others, which is faster where the order is of no matter.
-pub fn each_record(files: &[Snapshot], stream: &Stream, mut see: impl FnMut(Seen)) -> Counts {
-    let mut cursor = Cursor::new(stream);
+pub fn each_event(files: &[Snapshot], stream: &Stream, mut see: impl FnMut(&Event)) -> Counts {
+    let mut cursor = Cursor::new(0, stream);
     loop {
         cursor.advance(stream, files, true);
-        match &cursor.current {
-            Some(Current { clock, what: Next::Record { site, len, .. } }) => {
-                see(Seen::Record { file: cursor.file, clock: *clock, site: *site, len: *len })
-            }
-            Some(_) => see(Seen::Loss),
+        match cursor.event() {
+            Some(event) => see(event),
             None => return cursor.counts,
         }
     }

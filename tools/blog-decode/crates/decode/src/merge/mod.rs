@@ -27,8 +27,7 @@ use crate::{
         record::{Context, Lost, LOST_CAUSES},
     },
 };
-pub use cursor::Cursor;
-pub use cursor::{each_record, Seen};
+pub use cursor::{each_event, Cursor};
 pub use unite::{newer, unite};
 
 /// Bits of a ring's index, below the time of its next event.
@@ -45,10 +44,10 @@ pub struct Stream {
     pub component: Arc<str>,
     /// Id of the ring within the component.
     pub id: u32,
+    /// Index of the file that the latest is from.
+    file: u32,
     /// The latest that a file says of the ring.
     of: Arc<RingPages>,
-    /// Index of the file which that is from.
-    pub file: usize,
     /// Its pages with their files, oldest first; `None`: those of that file.
     united: Option<Vec<(usize, Run)>>,
     /// Ordinal of the first record that counts, and a clock that isn't after it.
@@ -71,7 +70,7 @@ impl Stream {
             component,
             id: of.id.1,
             of,
-            file,
+            file: file as u32,
             united: None,
             from: 0,
             since: 0,
@@ -79,6 +78,11 @@ impl Stream {
             before: of_before.map(|n| (file, n)).into_iter().collect(),
             cleared,
         }
+    }
+
+    /// Index of the file that has the latest of the ring.
+    pub fn file(&self) -> usize {
+        self.file as usize
     }
 
     /// The latest that is known of the ring itself.
@@ -110,7 +114,7 @@ impl Stream {
     fn run(&self, i: usize) -> Option<(usize, &Run)> {
         match &self.united {
             Some(runs) => runs.get(i).map(|(file, run)| (*file, run)),
-            None => self.of.runs.get(i).map(|run| (self.file, run)),
+            None => self.of.runs.get(i).map(|run| (self.file(), run)),
         }
     }
 
@@ -121,7 +125,7 @@ impl Stream {
 
     /// To change them.
     pub fn runs_mut(&mut self) -> &mut Vec<(usize, Run)> {
-        let (of, file) = (&self.of, self.file);
+        let (of, file) = (&self.of, self.file());
         self.united.get_or_insert_with(|| of.runs.iter().map(|run| (file, *run)).collect())
     }
 
@@ -286,6 +290,20 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Appends what a line says of so many records that are missing.
+    pub fn describe(self, count: u64, out: &mut Vec<u8>) {
+        let records = if count == 1 { "record" } else { "records" };
+        let text = match self {
+            Self::Told(cause) => format!("{count} {records} lost here ({})", cause_name(cause)),
+            Self::Overwritten => format!("{count} older {records} overwritten"),
+            Self::Missing => format!("{count} {records} missing here (not in the snapshot)"),
+            Self::Elsewhere => format!("{count} older {records} are in files before this one"),
+            Self::Damaged => format!("{count} {records} damaged here"),
+            Self::LeftOut => format!("{count} {records} left out here"),
+        };
+        out.extend_from_slice(text.as_bytes());
+    }
+
     /// Its name in files for programs.
     pub fn name(self) -> &'static str {
         match self {
@@ -299,8 +317,38 @@ impl Cause {
     }
 }
 
-/// What happened.
-pub enum What<'a> {
+/// From one clock to another.
+pub type Span = (u64, u64);
+
+/// Where bytes of a record are: they stay as long as this does, and go with it to other threads.
+#[derive(Clone, Debug, Default)]
+pub struct Payload {
+    page: Arc<Vec<u8>>,
+    at: usize,
+    len: usize,
+}
+
+impl Payload {
+    /// All of these bytes.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self { at: 0, len: bytes.len(), page: Arc::new(bytes) }
+    }
+
+    /// How many they are.
+    pub fn size(&self) -> usize {
+        self.len
+    }
+
+    /// The bytes.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        self.page.get(self.at..self.at + self.len).unwrap_or_default()
+    }
+}
+
+/// What an event is.
+#[derive(Clone, Debug)]
+pub enum EventKind {
     /// A record.
     Record {
         /// Site id.
@@ -310,7 +358,7 @@ pub enum What<'a> {
         /// How they are stored.
         version: Version,
         /// Its arguments.
-        payload: &'a [u8],
+        payload: Payload,
     },
     /// Records are missing.
     Loss {
@@ -321,23 +369,45 @@ pub enum What<'a> {
         /// Between which clocks: those of the events before and after, as far as they are known.
         span: Span,
     },
+    /// A line of another log, which is put between the records.
+    Line {
+        /// Its level, where it has one.
+        level: Option<u8>,
+    },
 }
 
-/// From one clock to another.
-pub type Span = (u64, u64);
-
-/// An event of a ring.
-pub struct Event<'a> {
+/// An event of a ring, or of another log. It owns what it consists of.
+#[derive(Clone, Debug)]
+pub struct Event {
     /// Index of the file that it was read from.
     pub file: usize,
-    /// The ring.
-    pub stream: &'a Stream,
+    /// Index of its ring.
+    pub ring: usize,
     /// Full clock.
     pub clock: u64,
     /// The writer. In a shared ring, nobody knows whose records were lost.
-    pub writer: &'a Writer,
-    /// What happened.
-    pub what: What<'a>,
+    pub writer: Writer,
+    /// What it is.
+    pub kind: EventKind,
+}
+
+impl Event {
+    /// Becomes the same as another one; of the same page, nothing is counted for that.
+    #[inline]
+    pub(crate) fn take_from(&mut self, other: &Self) {
+        (self.file, self.ring, self.clock) = (other.file, other.ring, other.clock);
+        self.writer = other.writer;
+        match (&mut self.kind, &other.kind) {
+            (
+                EventKind::Record { site, ordinal, version, payload },
+                EventKind::Record { site: id, ordinal: nth, version: of, payload: from },
+            ) if Arc::ptr_eq(&payload.page, &from.page) => {
+                (*site, *ordinal, *version) = (*id, *nth, *of);
+                (payload.at, payload.len) = (from.at, from.len);
+            }
+            (kind, other) => *kind = other.clone(),
+        }
+    }
 }
 
 /// What came out of a ring.
@@ -392,7 +462,7 @@ enum Turn {
 /// Goes through all rings in the order of time.
 pub struct Merge<'a> {
     files: &'a [Snapshot],
-    streams: &'a [Stream],
+    streams: Arc<[&'a Stream]>,
     cursors: Vec<Turn>,
     /// How many are open.
     open: usize,
@@ -406,11 +476,16 @@ pub struct Merge<'a> {
 
 impl<'a> Merge<'a> {
     /// Starts before the first event.
-    pub fn new(files: &'a [Snapshot], streams: &'a [Stream], boots: &'a [Boot]) -> Self {
+    pub fn new(
+        files: &'a [Snapshot],
+        streams: impl IntoIterator<Item = &'a Stream>,
+        boots: &'a [Boot],
+    ) -> Self {
+        let streams: Arc<[_]> = streams.into_iter().collect();
         Self {
             files,
-            streams,
             cursors: streams.iter().map(|_| Turn::Waits).collect(),
+            streams,
             open: 0,
             losers: Vec::new(),
             winner: None,
@@ -420,10 +495,10 @@ impl<'a> Merge<'a> {
 
     /// Lets a ring go on that is `due`; the answer is when its next event is, and which ring it is.
     fn advance(&mut self, i: usize, due: u128) -> u128 {
-        let (turn, stream) = (&mut self.cursors[i], &self.streams[i]);
+        let (turn, stream) = (&mut self.cursors[i], self.streams[i]);
         let is_new = matches!(turn, Turn::Waits);
         if is_new {
-            *turn = Turn::Open(Box::new(Cursor::new(stream)));
+            *turn = Turn::Open(Box::new(Cursor::new(i, stream)));
             self.open += 1;
         }
         let Turn::Open(cursor) = turn else {
@@ -446,7 +521,9 @@ impl<'a> Merge<'a> {
     /// What is compared: a time of a ring, then which ring it is.
     fn key(&self, i: usize, order: u64) -> u128 {
         let time = match self.by_real_time {
-            Some(boots) => boots[self.streams[i].file].axis(order).clamp(0, u64::MAX.into()) as u64,
+            Some(boots) => {
+                boots[self.streams[i].file()].axis(order).clamp(0, u64::MAX.into()) as u64
+            }
             None => order,
         };
         u128::from(time) << RING_BITS | i as u128
@@ -482,21 +559,21 @@ impl<'a> Merge<'a> {
     /// The next event.
     #[allow(clippy::should_implement_trait)]
     #[inline]
-    pub fn next(&mut self) -> Option<Event<'_>> {
+    pub fn next(&mut self) -> Option<&Event> {
         let ring = self.step()?;
         self.event(ring)
     }
 
     /// The rings.
-    pub(crate) fn streams(&self) -> &'a [Stream] {
-        self.streams
+    pub(crate) fn streams(&self) -> Arc<[&'a Stream]> {
+        self.streams.clone()
     }
 
     /// The event that a ring is at.
     #[inline]
-    pub(crate) fn event(&self, ring: usize) -> Option<Event<'_>> {
+    pub(crate) fn event(&self, ring: usize) -> Option<&Event> {
         match &self.cursors[ring] {
-            Turn::Open(cursor) => cursor.event(&self.streams[ring]),
+            Turn::Open(cursor) => cursor.event(),
             Turn::Waits | Turn::Ended(_) => None,
         }
     }
@@ -531,6 +608,11 @@ impl<'a> Merge<'a> {
             node /= 2;
         }
         winner
+    }
+
+    /// A ring.
+    pub(crate) fn stream(&self, ring: usize) -> &'a Stream {
+        self.streams[ring]
     }
 
     /// What came out of each ring so far.

@@ -137,9 +137,9 @@ impl Stream {
         let runs = self.runs_mut();
         runs.extend(ring.runs.iter().map(|run| (i, *run)));
         // The latest, not the largest: `clear` makes counts smaller.
-        let is_later = self.ring().is_none() || taken(self.file) <= taken(i);
+        let is_later = self.ring().is_none() || taken(self.file()) <= taken(i);
         if ring.ring.is_some() && is_later {
-            (self.of, self.file) = (ring.clone(), i);
+            (self.of, self.file) = (ring.clone(), i as u32);
         }
     }
 
@@ -151,7 +151,7 @@ impl Stream {
         if self.names.is_empty() && known.comm == new.comm {
             return;
         }
-        let known = (taken(self.file).unwrap_or(0), known.comm);
+        let known = (taken(self.file()).unwrap_or(0), known.comm);
         if self.names.is_empty() {
             self.names.push(known);
         }
@@ -189,7 +189,7 @@ impl Stream {
         self.since = last.base;
         let ends = self.runs().map(|(_, run)| end_of(&run.last));
         // A stream counts only what it has.
-        let ring = self.ring().filter(|_| !files[self.file].stream);
+        let ring = self.ring().filter(|_| !files[self.file()].stream);
         let end = ends.chain(ring.map(|r| r.records)).max();
         let runs = self.runs();
         let new =
@@ -215,7 +215,7 @@ impl Stream {
                 }
                 None => {
                     let records = self.ring().map(|r| r.records);
-                    !files[self.file].stream && records.is_some_and(|n| n < end_of(last))
+                    !files[self.file()].stream && records.is_some_and(|n| n < end_of(last))
                 }
             },
         }

@@ -2,99 +2,141 @@
 
 //! Entries as comma-separated values (RFC 4180, lines end with LF), for spreadsheets and databases.
 //!
-//! The columns are those of [`HEADER`]; what isn't known is empty. `source` is `blog`, or `dmesg` or
-//! `ftrace` for a line of those. Losses have `lost` as their level. Bytes that are no UTF-8 become U+FFFD.
+//! What isn't known is empty. Bytes that are no UTF-8 become U+FFFD.
 
-use super::{
-    level_name,
-    text::{escape_lines, loss},
-};
+use std::ops::Range;
+
+use super::{text::escape_lines, Contexts};
 use crate::{
-    blogfmt::bytes::until_nul,
-    decode::{Content, Entry},
-    digits,
+    decode::Entry,
+    error::Error,
+    field::{Field, Selector, Val},
+    merge::EventKind,
 };
 
-/// The columns.
-pub const HEADER: &str =
-    "boot_ns,wall_ns,host,boot_id,source,level,component,context,cpu,pid,tgid,comm,ring,module,file,line,message";
+/// The columns, if the user names none, and what they are called.
+const STANDARD: [(&str, Field); 17] = [
+    ("boot_ns", Field::BootNs),
+    ("wall_ns", Field::WallNs),
+    ("host", Field::Host),
+    ("boot_id", Field::BootId),
+    ("source", Field::Source),
+    ("level", Field::ShownLevel),
+    ("component", Field::Driver),
+    ("context", Field::Context),
+    ("cpu", Field::Cpu),
+    ("pid", Field::Pid),
+    ("tgid", Field::Tgid),
+    ("comm", Field::Comm),
+    ("ring", Field::Ring),
+    ("module", Field::Module),
+    ("file", Field::File),
+    ("line", Field::Line),
+    ("message", Field::Message),
+];
 
-/// Appends the header line.
-pub fn header(out: &mut Vec<u8>) {
-    out.extend_from_slice(HEADER.as_bytes());
-    out.push(b'\n');
+/// Columns, with their names: what [`Csv`] prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns(Vec<(String, Selector)>);
+
+impl Default for Columns {
+    fn default() -> Self {
+        Self(STANDARD.map(|(name, field)| (name.into(), Selector::Field(field))).into())
+    }
 }
 
-/// Appends an entry's line.
-pub fn entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
-    let (clock, c, writer) = (entry.clock, &entry.boot.calibration, &entry.writer);
-    let site = match &entry.content {
-        Content::Record(r) => r.found.as_ref().and_then(|f| f.site),
-        Content::Loss { .. } | Content::Line { .. } => None,
-    };
-    digits::push_signed(out, c.boot(clock));
-    out.push(b',');
-    if c.is_known() {
-        digits::push_signed(out, c.real(clock));
+impl Columns {
+    /// Reads names with commas between them.
+    pub fn parse(names: &str) -> Result<Self, Error> {
+        let column = |name: &str| Ok((name.to_owned(), Selector::of_output(name)?));
+        names.split(',').map(column).collect::<Result<_, _>>().map(Self)
     }
-    out.push(b',');
-    field(entry.boot.host.as_bytes(), out);
-    out.push(b',');
-    field(entry.boot.id.as_deref().unwrap_or("").as_bytes(), out);
-    let (source, component): (&[u8], _) = match &entry.content {
-        Content::Line { .. } => (entry.stream.component.as_bytes(), ""),
-        _ => (b"blog", &entry.stream.component),
-    };
-    out.push(b',');
-    field(source, out);
-    out.push(b',');
-    match &entry.content {
-        Content::Record(_) => field(site.map_or("", |s| level_name(s.level)).as_bytes(), out),
-        Content::Loss { .. } => field(b"lost", out),
-        Content::Line { level, .. } => field(level.map_or("", level_name).as_bytes(), out),
+
+    /// The fields that it asks for.
+    pub fn fields(&self) -> impl Iterator<Item = &Selector> {
+        self.0.iter().map(|(_, field)| field)
     }
-    out.push(b',');
-    field(component.as_bytes(), out);
-    out.push(b',');
-    field(writer.context.map_or("", |c| c.name()).as_bytes(), out);
-    out.push(b',');
-    let task = writer.task.as_ref();
-    let numbers =
-        [writer.cpu.map(i128::from), task.map(|t| t.pid.into()), task.map(|t| t.tgid.into())];
-    for n in numbers {
-        if let Some(n) = n {
-            digits::push_signed(out, n);
+}
+
+/// Writes lines.
+pub struct Csv {
+    columns: Columns,
+    /// Columns whose values all records of a ring with the same level and writer have.
+    of_ring: Range<usize>,
+    contexts: Contexts,
+}
+
+impl Csv {
+    /// Starts before the first line.
+    pub fn new(columns: Columns) -> Self {
+        let is_of_ring = |(_, field): &(_, Selector)| match field {
+            Selector::Field(field) => field.is_of_ring(),
+            Selector::Argument(_) => false,
+        };
+        let all = &columns.0;
+        let start = all.iter().position(is_of_ring).unwrap_or(all.len());
+        let len = all[start..].iter().take_while(|column| is_of_ring(column)).count();
+        Self { of_ring: start..start + len, columns, contexts: Contexts::default() }
+    }
+
+    /// Appends the header line.
+    pub fn header(&self, out: &mut Vec<u8>) {
+        for (i, (name, _)) in self.columns.0.iter().enumerate() {
+            out.extend_from_slice(if i == 0 { b"" } else { b"," });
+            field(name.as_bytes(), out);
+        }
+        out.push(b'\n');
+    }
+
+    /// Appends an entry's line.
+    pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        let (all, Range { start, end }) = (&self.columns.0, self.of_ring.clone());
+        cells(&all[..start], entry, out);
+        let kind = match entry.event.kind {
+            EventKind::Record { .. } => 0,
+            EventKind::Loss { .. } => 1 << 3,
+            EventKind::Line { .. } => 1 << 4,
+        };
+        let level = kind | entry.level().unwrap_or(0);
+        let known = self.contexts.get(entry, level, |out| cells(&all[start..end], entry, out));
+        out.extend_from_slice(known);
+        cells(&all[end..], entry, out);
+        // What comes after the last one.
+        out.pop();
+        out.push(b'\n');
+    }
+}
+
+/// Appends cells, each with a comma after it.
+fn cells(columns: &[(String, Selector)], entry: &Entry<'_>, out: &mut Vec<u8>) {
+    for (_, column) in columns {
+        match column {
+            Selector::Field(of) => match of.value(entry) {
+                Some(Val::Text(text)) => field(&text, out),
+                // A negative number is no formula.
+                Some(value) => value.print(out),
+                None => {}
+            },
+            argument => {
+                let mut value = Vec::new();
+                argument.print(entry, &mut value);
+                match is_number(&value) {
+                    true => out.extend_from_slice(&value),
+                    false => field(&value, out),
+                }
+            }
         }
         out.push(b',');
     }
-    field(task.map_or(&[][..], |t| until_nul(&t.comm)), out);
-    out.push(b',');
-    if !matches!(entry.content, Content::Line { .. }) {
-        digits::push(out, entry.stream.id.into());
-    }
-    out.push(b',');
-    field(site.map_or("", |s| s.module.as_str()).as_bytes(), out);
-    out.push(b',');
-    field(site.map_or("", |s| s.file.as_str()).as_bytes(), out);
-    out.push(b',');
-    if let Some(site) = site {
-        digits::push(out, site.line.into());
-    }
-    out.push(b',');
-    match &entry.content {
-        Content::Record(r) => field(r.message, out),
-        Content::Line { message, .. } => field(message, out),
-        Content::Loss { cause, count, .. } => {
-            let mut text = Vec::new();
-            loss(*cause, *count, &mut text);
-            field(&text, out);
-        }
-    }
-    out.push(b'\n');
+}
+
+fn is_number(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    !digits.is_empty() && digits.iter().all(|b| b.is_ascii_digit() || *b == b'.')
 }
 
 /// A cell of text. One that a spreadsheet would take for a formula gets an apostrophe in front.
-pub(super) fn field(bytes: &[u8], out: &mut Vec<u8>) {
+fn field(bytes: &[u8], out: &mut Vec<u8>) {
     let is_plain = |b: &u8| matches!(b, b' '..=b'~') && *b != b'"' && *b != b',';
     let is_formula = bytes.first().is_some_and(|b| b"=+-@\t".contains(b));
     if bytes.iter().all(is_plain) && !is_formula {

@@ -50,7 +50,7 @@ use crate::{
     blogfmt::{bytes::until_nul, descriptor::Shape},
     boot::Boot,
     calendar::push_iso8601,
-    decode::{Content, Entry, Raw, Record},
+    decode::{Entry, Raw},
     digits,
     format::{
         errno,
@@ -58,8 +58,8 @@ use crate::{
         value::{private, Value, View},
     },
     key::Tag,
-    merge::Stream,
-    record::{Task, Writer},
+    merge::{EventKind, Stream},
+    record::Writer,
     sidetable::{Prepared, Site},
 };
 
@@ -184,49 +184,44 @@ impl Json {
 
     /// Appends an entry's object and a newline.
     pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        match &entry.content {
-            Content::Record(r) => {
+        match entry.event.kind {
+            EventKind::Record { ordinal, .. } => {
                 out.extend_from_slice(b"{\"type\":\"record\"");
                 self.times(entry, out);
-                let site = r.found.as_ref().and_then(|f| f.site);
-                let level = site.map_or(0, |s| s.level);
-                out.extend_from_slice(self.contexts.get(entry, level, |text| {
+                let level = entry.level();
+                out.extend_from_slice(self.contexts.get(entry, level.unwrap_or(0), |text| {
                     let mut o = Object::more(text);
                     boot(entry.boot, &mut o);
-                    o.text("level", site.map(|s| level_name(s.level)));
-                    ring(entry.stream, entry.writer, &mut o);
+                    o.text("level", level.map(level_name));
+                    ring(entry.stream, entry.writer(), &mut o);
                 }));
-                record(r, self.with_raw, &mut Object::more(out));
+                record(entry, ordinal, self.with_raw, &mut Object::more(out));
             }
-            Content::Loss { cause, count, .. } => {
+            EventKind::Loss { cause, count, .. } => {
                 out.extend_from_slice(b"{\"type\":\"lost\"");
                 self.times(entry, out);
                 let mut o = Object::more(out);
                 boot(entry.boot, &mut o);
-                ring(entry.stream, entry.writer, &mut o);
+                ring(entry.stream, entry.writer(), &mut o);
                 o.text("cause", cause.name());
-                o.number("count", *count);
+                o.number("count", count);
             }
-            Content::Line { level, message } => {
+            EventKind::Line { level } => {
                 let mut o = Object::new(out);
                 o.text("type", &*entry.stream.component);
                 self.times(entry, out);
                 let mut o = Object::more(out);
                 boot(entry.boot, &mut o);
                 o.text("level", level.map(level_name));
-                let task = entry.writer.task.as_ref();
-                o.maybe("cpu", entry.writer.cpu);
-                o.maybe("pid", task.map(|t| t.pid));
-                o.maybe("tgid", task.map(|t| t.tgid));
-                comm(task, &mut o);
-                string(message, o.key("message"));
+                writer(entry.writer(), &mut o);
+                string(&entry.message, o.key("message"));
             }
         }
         out.extend_from_slice(b"}\n");
     }
 
     fn times(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        let (clock, c) = (entry.clock, &entry.boot.calibration);
+        let (clock, c) = (entry.clock(), &entry.boot.calibration);
         let boot = c.boot(clock);
         let wall = c.real_of_boot(boot);
         let is_known = c.is_known();
@@ -315,21 +310,21 @@ pub fn boot(boot: &Boot, o: &mut Object<'_>) {
 }
 
 /// Adds what identifies a ring and who wrote to it.
-pub fn ring(stream: &Stream, writer: &Writer, o: &mut Object<'_>) {
-    let task = writer.task.as_ref();
+pub fn ring(stream: &Stream, of: &Writer, o: &mut Object<'_>) {
     o.text("component", &*stream.component);
-    o.text("context", writer.context.map(|c| c.name()));
-    o.maybe("cpu", writer.cpu);
-    o.maybe("pid", task.map(|t| t.pid));
-    o.maybe("tgid", task.map(|t| t.tgid));
-    comm(task, o);
+    o.text("context", of.context.map(|c| c.name()));
+    writer(of, o);
     o.number("ring", stream.id);
     if let Some(number) = stream.shared() {
         o.number("shared", number);
     }
 }
 
-fn comm(task: Option<&Task>, o: &mut Object<'_>) {
+fn writer(of: &Writer, o: &mut Object<'_>) {
+    let task = of.task.as_ref();
+    o.maybe("cpu", of.cpu);
+    o.maybe("pid", task.map(|t| t.pid));
+    o.maybe("tgid", task.map(|t| t.tgid));
     let out = o.key("comm");
     match task {
         Some(t) => string(until_nul(&t.comm), out),
@@ -337,11 +332,11 @@ fn comm(task: Option<&Task>, o: &mut Object<'_>) {
     }
 }
 
-fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
-    let site = r.found.as_ref().and_then(|f| f.site);
-    o.number("ordinal", r.ordinal);
+fn record(r: &Entry<'_>, ordinal: u64, with_raw: bool, o: &mut Object<'_>) {
+    let site = r.site();
+    o.number("ordinal", ordinal);
     o.out.extend_from_slice(b",\"site\":");
-    digits::push(o.out, r.id.into());
+    digits::push(o.out, r.id().into());
     o.out.extend_from_slice(b",\"image\":");
     match &r.found {
         Some(f) => {
@@ -364,16 +359,14 @@ fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
     match r.is_plain {
         true => {
             out.push(b'"');
-            out.extend_from_slice(r.message);
+            out.extend_from_slice(&r.message);
             out.push(b'"');
         }
-        false => string(r.message, out),
+        false => string(&r.message, out),
     }
     out.extend_from_slice(b",\"args\":[");
-    let template = site.and_then(|s| s.template.as_ref().ok());
-    if let (Some(fixed), Some(template)) = (fixed, template) {
-        let arguments = template.arguments(r.payload, r.slots);
-        for ((_, v, cut), before) in arguments.zip(&fixed.arguments) {
+    if let Some(fixed) = fixed {
+        for ((_, v, cut), before) in r.arguments().zip(&fixed.arguments) {
             out.extend_from_slice(before);
             let mut o = Object::more(out);
             argument(v, &mut o);
@@ -398,7 +391,7 @@ fn record(r: &Record<'_>, with_raw: bool, o: &mut Object<'_>) {
         }
     }
     if with_raw || r.raw.is_some() {
-        hex(r.payload, o.key("raw"));
+        hex(r.payload(), o.key("raw"));
     }
 }
 

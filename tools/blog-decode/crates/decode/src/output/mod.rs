@@ -13,8 +13,9 @@ use std::sync::Arc;
 use crate::{
     blogfmt::bytes::until_nul,
     boot::Boot,
-    decode::{Content, Entry},
+    decode::Entry,
     digits,
+    merge::EventKind,
     record::Writer,
     wire::record::{Context, Level},
 };
@@ -99,14 +100,14 @@ impl Contexts {
             && known.level == level
             && known.boot == entry.boot.index
             && known.shared == stream.shared()
-            && known.writer == *entry.writer
+            && known.writer == *entry.writer()
             && known.component == stream.component;
         // If nobody knows who it was, it depends on more than that.
-        if !is_same || known.text.is_empty() || *entry.writer == Writer::default() {
+        if !is_same || known.text.is_empty() || *entry.writer() == Writer::default() {
             known.component.clone_from(&stream.component);
             (known.ring, known.shared) = (stream.id, stream.shared());
             known.boot = entry.boot.index;
-            (known.writer, known.level) = (*entry.writer, level);
+            (known.writer, known.level) = (*entry.writer(), level);
             known.text.clear();
             make(&mut known.text);
         }
@@ -116,7 +117,7 @@ impl Contexts {
 
 /// Where an entry was written, as `comm[pid]` or `softirq/3`.
 pub fn context(entry: &Entry<'_>, out: &mut Vec<u8>) {
-    let Writer { context, cpu, task } = *entry.writer;
+    let Writer { context, cpu, task } = *entry.writer();
     match (context, task, entry.stream.shared()) {
         (Some(Context::Task) | None, Some(task), _) => {
             // The caller, which prints it, makes it UTF-8.
@@ -126,14 +127,14 @@ pub fn context(entry: &Entry<'_>, out: &mut Vec<u8>) {
             out.push(b']');
         }
         (Some(context), ..) => numbered(context.name(), cpu, out),
-        (None, None, Some(number)) => match entry.content {
+        (None, None, Some(number)) => match entry.event.kind {
             // All of its writers.
-            Content::Loss { .. } => numbered(Context::Shared.name(), Some(number), out),
+            EventKind::Loss { .. } => numbered(Context::Shared.name(), Some(number), out),
             // The record that said who it is is missing.
-            Content::Record(_) => numbered("unknown@shared", Some(number), out),
-            Content::Line { .. } => {}
+            EventKind::Record { .. } => numbered("unknown@shared", Some(number), out),
+            EventKind::Line { .. } => {}
         },
-        (None, None, None) if matches!(entry.content, Content::Line { .. }) => {}
+        (None, None, None) if entry.is_line() => {}
         (None, None, None) => {
             out.extend_from_slice(b"ring");
             digits::push(out, entry.stream.id.into());

@@ -16,13 +16,7 @@ use std::io::Write;
 use regex::bytes::Regex;
 
 use super::{context, level_name, time_of, Contexts, Time};
-use crate::{
-    calendar::push_local,
-    decode::{Content, Entry},
-    digits,
-    merge::Cause,
-    record::cause_name,
-};
+use crate::{calendar::push_local, decode::Entry, digits, merge::EventKind};
 
 /// How lines look.
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,7 +101,7 @@ impl Text {
     /// Appends an entry's line.
     pub fn entry(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
         let time = self.time_of(entry);
-        self.time(time, time_of(time, entry.clock, entry.boot), out);
+        self.time(time, time_of(time, entry.clock(), entry.boot), out);
         self.rest(entry, out);
     }
 
@@ -116,7 +110,7 @@ impl Text {
         line.text.clear();
         line.time = None;
         let time = self.time_of(entry);
-        let ns = time_of(time, entry.clock, entry.boot);
+        let ns = time_of(time, entry.clock(), entry.boot);
         match time {
             Time::Delta => line.time = Some(ns),
             _ => self.time(time, ns, &mut line.text),
@@ -138,18 +132,18 @@ impl Text {
     }
 
     fn rest(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
-        let level = match &entry.content {
-            Content::Record(r) => r.found.as_ref().and_then(|f| f.site).map_or(0, |s| s.level),
-            Content::Loss { .. } => LOSS,
-            Content::Line { level, .. } => level.unwrap_or(NONE),
+        let level = match entry.event.kind {
+            EventKind::Record { .. } => entry.level().unwrap_or(0),
+            EventKind::Loss { .. } => LOSS,
+            EventKind::Line { level } => level.unwrap_or(NONE),
         };
         let (style, host_width) = (&self.style, &mut self.host_width);
         let context = self.contexts.get(entry, level, |text| {
             style.context(entry, level, host_width, text);
         });
         out.extend_from_slice(context);
-        if let (Content::Record(r), true) = (&entry.content, self.style.location) {
-            if let Some(site) = r.found.as_ref().and_then(|f| f.site) {
+        if self.style.location {
+            if let Some(site) = entry.site() {
                 let start = out.len();
                 out.push(b' ');
                 out.extend_from_slice(site.file.as_bytes());
@@ -159,23 +153,18 @@ impl Text {
             }
         }
         out.extend_from_slice(b": ");
-        match &entry.content {
-            Content::Line { message, .. } => self.message(message, out),
-            Content::Record(r) => {
-                match r.is_plain && self.matches.is_none() {
-                    true => out.extend_from_slice(r.message),
-                    false => self.message(r.message, out),
-                }
-                if self.style.raw && r.raw.is_none() {
-                    out.extend_from_slice(b" |");
-                    digits::push_hex(out, r.payload, b" ");
-                }
-            }
-            Content::Loss { cause, count, .. } => {
-                self.style.color(RED, out);
-                loss(*cause, *count, out);
-                self.style.color(RESET, out);
-            }
+        if entry.is_loss() {
+            self.style.color(RED, out);
+            out.extend_from_slice(&entry.message);
+            self.style.color(RESET, out);
+        } else if entry.is_plain && self.matches.is_none() {
+            out.extend_from_slice(&entry.message);
+        } else {
+            self.message(&entry.message, out);
+        }
+        if self.style.raw && entry.is_record() && entry.raw.is_none() {
+            out.extend_from_slice(b" |");
+            digits::push_hex(out, entry.payload(), b" ");
         }
         out.push(b'\n');
     }
@@ -330,26 +319,6 @@ fn escaped(text: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(text);
     escape_from(out, start);
-}
-
-/// What a loss line says.
-pub fn loss(cause: Cause, count: u64, out: &mut Vec<u8>) {
-    let records = if count == 1 { "record" } else { "records" };
-    match cause {
-        Cause::Told(cause) => {
-            let cause = cause_name(cause);
-            put(out, format_args!("{count} {records} lost here ({cause})"));
-        }
-        Cause::Overwritten => put(out, format_args!("{count} older {records} overwritten")),
-        Cause::Missing => {
-            put(out, format_args!("{count} {records} missing here (not in the snapshot)"))
-        }
-        Cause::Elsewhere => {
-            put(out, format_args!("{count} older {records} are in files before this one"))
-        }
-        Cause::Damaged => put(out, format_args!("{count} {records} damaged here")),
-        Cause::LeftOut => put(out, format_args!("{count} {records} left out here")),
-    }
 }
 
 fn put(out: &mut Vec<u8>, args: std::fmt::Arguments<'_>) {

@@ -353,7 +353,7 @@ impl Snapshot {
                 Ok(at)
             }
             None if is_ours => Err(nothing(n < FILE_HEADER)),
-            None => Err(Error::Kind(match kind::of(&raw) {
+            None => Err(Error::NotOurs(match kind::of(&raw) {
                 Some(what) => format!("not a BLog snapshot, but {what}"),
                 None => "not a BLog snapshot".into(),
             })),
