@@ -9,15 +9,15 @@
 //! [`blog_component_register`] and [`blog_component_unregister`]. So a driver needs no init call.
 //!
 //! A driver may drop an `Instance` under locks that others need to free memory. So the drop only
-//! detaches the component, or hides it if it has no memory. What it has logged stays until a new
-//! component needs the name, the place or the memory. A work item takes away what is hidden
-//! ([`reap`]), in two steps. A new component that needs the place may have done the first step
-//! ([`sweep`]): then no task has a ring of the old one any more, but a log call to another
-//! component may still be looking at such a ring. One grace period covers all components that have
-//! gone meanwhile.
+//! detaches the component. It stays, with what it has logged, until a new component needs its name,
+//! its place or its memory, or until somebody clears it. Then these, who may wait, remove it in two
+//! steps. After the first one, its place is free and no task has a ring of it, but a log call to
+//! another component may still be looking at such a ring. The memory goes after a grace period
+//! ([`free_gone`]), one for all that have gone meanwhile: at once where it is needed, else with the
+//! worker.
 
 use core::{
-    iter,
+    mem,
     slice,
     sync::atomic::Ordering::Relaxed, //
 };
@@ -33,7 +33,8 @@ use kernel::{
     str::BStr,
     sync::{
         global_lock,
-        Arc, //
+        Arc,
+        UniqueArc, //
     }, //
 };
 
@@ -44,10 +45,12 @@ use crate::{
         self,
         Event, //
     },
-    memory::budget,
+    memory::{
+        budget,
+        Memory, //
+    },
     registry::{
         self,
-        inert,
         state::{
             Inner,
             State, //
@@ -55,8 +58,7 @@ use crate::{
     },
     sys::{
         glue::shown,
-        quiesce,
-        work, //
+        quiesce, //
     },
     write::tables, //
 };
@@ -74,15 +76,17 @@ unsafe extern "C" {
 
 global_lock! {
     // SAFETY: `init` is called before there are components.
-    unsafe(uninit) static GONE: Mutex<Option<Arc<State>>> = None;
+    /// Components that are out of the registry, and whose memory goes after a grace period. The
+    /// lock is held while a component gets a place, or loses it.
+    unsafe(uninit) static GONE: Mutex<KVec<Arc<State>>> = KVec::new();
 }
 
 /// Makes what the rest needs.
 pub(crate) fn init() {
     // SAFETY: Called once, first.
     unsafe { GONE.init() };
-    work::start_reaping(reap);
     registry::init();
+    registry::CLEARED.populate(remove_cleared);
 }
 
 /// Attaches a component, and switches it on where that is wanted. A dynamic one has its own
@@ -92,54 +96,86 @@ pub(crate) fn init() {
 ///
 /// `raw` is null or valid until it is detached.
 unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Result<Arc<State>> {
-    // SAFETY: By this function's requirement.
-    let (state, is_new) = unsafe { registry::attach(name, config, raw, sweep) }?;
+    let dynamic = raw.is_null();
+    let new = State::new(name, dynamic, config)?;
+    let mut new = Some(UniqueArc::new(new, GFP_KERNEL)?);
+    let mut gone = GONE.lock();
+    let (state, is_new) = loop {
+        // SAFETY: By this function's requirement.
+        match unsafe { registry::attach(&mut new, name, raw) } {
+            Err(ENOSPC) if remove(registry::give_way(dynamic, false), &mut gone) => (),
+            result => break result?,
+        }
+    };
     if is_new {
-        // SAFETY: `sweep` undoes this when it goes, and has the state.
+        // SAFETY: `remove` undoes this when it goes, and has the state.
         unsafe { tables::publish(&state) };
         floor::event(Event::New(&state));
         files::create(&state);
         // SAFETY: Likewise.
         unsafe { describe::publish(state.slot(), Some(&state)) };
     }
-    // What ended instances have left is there until it is needed.
-    let wants = state.look(Inner::wants);
-    if wants > 0 && registry::give_way(budget::lacks(wants)) {
-        reap();
+    let lacks = budget::lacks(state.look(Inner::wants));
+    let pages = |state: &Arc<State>| state.look_at_memory(Memory::pages_in_all).unwrap_or(0);
+    while gone.iter().map(pages).fold(0, u32::saturating_add) < lacks
+        && remove(registry::give_way(false, true), &mut gone)
+    {}
+    drop(gone);
+    if lacks > 0 {
+        free_gone();
     }
     state.start(&state.control());
     Ok(state)
 }
 
-/// Takes away what belongs to components that are out of sight, but for their memory, and frees
-/// their places.
-fn sweep() {
-    let mut gone = GONE.lock();
-    while let Some(state) = registry::going() {
-        files::remove(&state);
-        floor::event(Event::Gone(&state));
-        tables::unpublish(state.slot());
-        // SAFETY: There is none any more.
-        unsafe { describe::publish(state.slot(), None) };
-        registry::free_place(&state);
-        let before = gone.replace(state.clone());
-        state.with(|inner| inner.gone_before = before);
+/// Takes away what belongs to a component that is out of the registry, but for its memory: that is
+/// for `gone`. False: there is none.
+fn remove(state: Option<Arc<State>>, gone: &mut KVec<Arc<State>>) -> bool {
+    let Some(state) = state else {
+        return false;
+    };
+    files::remove(&state);
+    floor::event(Event::Gone(&state));
+    tables::unpublish(state.slot());
+    // SAFETY: There is none any more.
+    unsafe { describe::publish(state.slot(), None) };
+    if gone.push(state.clone(), GFP_KERNEL).is_err() {
+        // It goes right here.
+        quiesce::quiesce();
+    }
+    true
+}
+
+/// Frees the memory of components that have gone. Process context.
+///
+/// A snapshot or stream that is being read keeps it until its file is closed.
+pub(crate) fn free_gone() {
+    let gone = mem::take(&mut *GONE.lock());
+    if !gone.is_empty() {
+        quiesce::quiesce();
     }
 }
 
-/// Takes away all that belongs to components that are out of sight. From the work item of
-/// [`work::queue_reap`].
-///
-/// A snapshot or stream that is being read keeps the memory until its file is closed.
-extern "C" fn reap() {
-    sweep();
-    let last = GONE.lock().take();
-    if last.is_some() {
-        quiesce::quiesce();
+/// Removes the component with memory that its driver has left first. False: there is none.
+#[cfg(CONFIG_BLOG_KUNIT_TEST)]
+pub(crate) fn give_way() -> bool {
+    let mut gone = GONE.lock();
+    remove(registry::give_way(false, true), &mut gone)
+}
+
+/// Removes a component that its driver has left.
+#[cfg(CONFIG_BLOG_KUNIT_TEST)]
+pub(crate) fn take_out(state: &State) {
+    let mut gone = GONE.lock();
+    remove(registry::take(state, true), &mut gone);
+}
+
+/// Removes a component if its driver has left it, and it has no records: it may have got new ones
+/// since it was cleared.
+pub(crate) fn remove_cleared(state: &State) {
+    if remove(registry::take(state, false), &mut GONE.lock()) {
+        free_gone();
     }
-    // One after the other, so that no drop is inside another one.
-    let before = |state: &Arc<State>| state.with(|inner| inner.gone_before.take());
-    iter::successors(last, before).for_each(drop);
 }
 
 /// A slice out of what C gives.
@@ -219,9 +255,9 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
 pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
     for state in registry::components() {
         if is_within(state.look(|inner| inner.raw).cast()) {
-            let control = state.control();
+            let _control = state.control();
             floor::event(Event::Detaches(&state));
-            state.detach(&control);
+            state.detach();
         }
     }
     if registry::with_images(|images| images.remove(is_within)) {
@@ -254,7 +290,7 @@ pub(crate) unsafe extern "C" fn blog_component_register(
 ) -> *const RawComponent {
     if abi != ABI {
         // The kernel log has a line of its module, whose static components aren't on either.
-        return inert::take(&Config::new().enabled(false));
+        return registry::inert();
     }
     // SAFETY: By this function's requirement.
     let (name, config) = unsafe { (CStr::from_char_ptr(name), &*config) };
@@ -270,7 +306,7 @@ pub(crate) unsafe extern "C" fn blog_component_register(
                 "component {}, and perhaps others, can't log: {e:?}\n",
                 shown(name)
             );
-            inert::take(config)
+            registry::inert()
         }
     }
 }
@@ -286,8 +322,9 @@ pub(crate) unsafe extern "C" fn blog_component_unregister(raw: *const RawCompone
     let state = unsafe { (*raw).switch() }.state.load(Relaxed);
     let state = state.cast::<State>();
     if state.is_null() {
-        return inert::put();
+        registry::INERT_INSTANCES.fetch_sub(1, Relaxed);
+        return;
     }
-    // SAFETY: The registry has it until it is removed.
+    // SAFETY: The registry has it as long as it is attached.
     registry::end(unsafe { &*state });
 }

@@ -190,6 +190,7 @@ fn start() -> Result {
 extern "C" fn each_second() {
     worker::work();
     floor::parts().for_each(|part| (part.tick)());
+    life::free_gone();
     glue::draw_key();
 }
 

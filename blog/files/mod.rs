@@ -9,7 +9,10 @@
 
 use kernel::{
     bindings,
-    blog::wire::name::is_reserved,
+    blog::{
+        task::MAX_COMPONENTS,
+        wire::name::is_reserved, //
+    },
     fmt,
     fs::{
         file::Offset,
@@ -135,8 +138,9 @@ static COMPONENT: [FileOf<State>; 9] = [
                 return Err(EINVAL);
             }
             state.clear();
-            // The state that its module has left goes with its records.
-            registry::remove_left(state);
+            if let Some(cleared) = registry::CLEARED.as_ref() {
+                cleared(state);
+            }
             Ok(())
         }),
         ..FileOf::NONE
@@ -155,10 +159,19 @@ const STREAM: &CStr = c"stream";
 
 const READ: u16 = 0o440;
 
+/// Our directory, if there is one yet, and those of components, by slot.
+struct Tree {
+    root: Option<Dir>,
+    components: [Option<Dir>; MAX_COMPONENTS],
+}
+
 global_lock! {
     // SAFETY: `prepare` is called before anything else here.
-    /// Our directory; `None` if there is none yet. The lock is held while a component's is made.
-    unsafe(uninit) static TREE: Mutex<Option<Dir>> = None;
+    /// The lock is held while a component's directory is made or removed.
+    unsafe(uninit) static TREE: Mutex<Tree> = Tree {
+        root: None,
+        components: [const { None }; MAX_COMPONENTS],
+    };
 }
 
 // No component can have the name of one of our files.
@@ -192,34 +205,44 @@ pub(crate) fn init() {
     create_files::<()>(&root, 0);
     parts().for_each(|part| (part.folder)(&root, None));
     // A component whose place is taken from here on finds our directory. The others are found here.
-    *TREE.lock() = Some(root);
+    TREE.lock().root = Some(root);
     registry::components().for_each(|state| create(&state));
 }
 
 /// Makes the directory of a component, unless that is gone. Where it fails, or there is one,
 /// nothing happens. Before [`init`], which makes it then, there is no place for it.
 pub(crate) fn create(state: &State) {
-    let tree = TREE.lock();
-    let Some(root) = &*tree else { return };
+    let mut tree = TREE.lock();
+    let Tree { root, components } = &mut *tree;
+    let place = components.get_mut(usize::from(state.slot()));
+    let Some((root, place)) = root.as_ref().zip(place) else {
+        return;
+    };
     // One that goes from here on is found by `remove`.
-    let mut files = state.files.lock();
-    if !registry::has(state) || files.is_some() {
+    if state.is_gone() || place.is_some() {
         return;
     }
     let dir = root.dir(state.name());
     create_files::<State>(&dir, state.id());
     parts().for_each(|part| (part.folder)(&dir, Some(state)));
-    *files = Some(dir);
+    *place = Some(dir);
 }
 
-/// Removes the directory of a component that is out of the registry's sight.
+/// Removes the directory of a component that is out of the registry, and whose place is still its
+/// own.
 pub(crate) fn remove(state: &State) {
-    // A task that was about to make it has done that.
-    let _tree = TREE.lock();
-    let dir = state.files.lock().take();
+    let place = usize::from(state.slot());
+    let dir = TREE.lock().components.get_mut(place).and_then(Option::take);
     if let Some(dir) = dir {
         dir.remove();
     }
+}
+
+/// Whether a component has a directory.
+#[cfg(CONFIG_BLOG_KUNIT_TEST)]
+pub(crate) fn has(state: &State) -> bool {
+    let dir = &TREE.lock().components[usize::from(state.slot())];
+    dir.as_ref().is_some_and(Dir::is_there)
 }
 
 /// What text files are of.

@@ -38,7 +38,6 @@ use crate::{
     read,
     registry::{
         self,
-        inert,
         name_bytes,
         state::{
             self,
@@ -59,9 +58,7 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let lacks = BStr::from_bytes(params::lacks().to_bytes());
     f.write_fmt(fmt!("lacks {lacks}\n"))?;
     writeln!(f, "components {}", registry::components().count())?;
-    let (inert, lost) = inert::counts();
-    writeln!(f, "inert {inert}")?;
-    writeln!(f, "inert_lost {lost}")?;
+    writeln!(f, "inert {}", registry::INERT_INSTANCES.load(Relaxed))?;
     writeln!(f, "used_kb {}", used_kb())?;
     writeln!(f, "max_kb {}", params::max_kb())?;
     let fixed = tables::pages().saturating_add(FIXED.load(Relaxed));

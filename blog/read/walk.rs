@@ -207,7 +207,7 @@ impl Walk {
             }
         }
         for watched in &mut self.components {
-            watched.removed = !registry::has(&watched.state);
+            watched.removed = watched.state.is_gone();
         }
         Ok(Step::Images)
     }

@@ -12,8 +12,10 @@
 
 use core::{
     iter,
-    ptr,
-    sync::atomic::Ordering::Relaxed, //
+    sync::atomic::{
+        AtomicU32,
+        Ordering::Relaxed, //
+    }, //
 };
 use kernel::{
     blog::{
@@ -26,13 +28,17 @@ use kernel::{
     sync::{
         global_lock,
         Arc,
+        SetOnce,
         UniqueArc, //
     }, //
 };
 
 use self::{
     images::Images,
-    state::State, //
+    state::{
+        Inner,
+        State, //
+    }, //
 };
 use crate::{
     memory::{
@@ -42,13 +48,11 @@ use crate::{
     },
     sys::{
         params,
-        quiesce,
-        work, //
+        quiesce, //
     }, //
 };
 
 pub(crate) mod images;
-pub(crate) mod inert;
 pub(crate) mod state;
 pub(crate) mod words;
 
@@ -65,9 +69,18 @@ global_lock! {
     unsafe(uninit) static IMAGES: Mutex<Images> = Images::new();
 }
 
-/// Most components that are made at run time. The other places are for modules to come: users who
-/// may mount file systems can't take these.
-const MOST_INSTANCES: usize = MAX_COMPONENTS - 128;
+/// Stands in for an instance that could not be made: no mount and no device may fail because its
+/// log has no place or no memory. It is off for good.
+static INERT: RawComponent = RawComponent::new(Config::new());
+
+/// How many instances have that now.
+pub(crate) static INERT_INSTANCES: AtomicU32 = AtomicU32::new(0);
+
+/// Counts an instance that has no component.
+pub(crate) fn inert() -> *const RawComponent {
+    INERT_INSTANCES.fetch_add(1, Relaxed);
+    &raw const INERT
+}
 
 pub(crate) fn with_images<R>(f: impl FnOnce(&mut Images) -> R) -> R {
     f(&mut IMAGES.lock())
@@ -77,7 +90,8 @@ pub(crate) fn with_images<R>(f: impl FnOnce(&mut Images) -> R) -> R {
 pub(crate) fn components() -> impl Iterator<Item = Arc<State>> {
     let mut slot = 0;
     iter::from_fn(move || {
-        let state = PLACES.lock().all_from(slot, false).next().cloned()?;
+        let places = PLACES.lock();
+        let state = places.0.get(slot..)?.iter().flatten().next().cloned()?;
         slot = usize::from(state.slot()) + 1;
         Some(state)
     })
@@ -85,11 +99,11 @@ pub(crate) fn components() -> impl Iterator<Item = Arc<State>> {
 
 /// The component of a number; `None` of 0, which none has. `ENODEV`: it is gone.
 pub(crate) fn by_id(id: u64) -> Result<Option<Arc<State>>> {
-    let places = PLACES.lock();
     match id {
         0 => Ok(None),
-        _ => places
-            .there()
+        _ => PLACES
+            .lock()
+            .all()
             .find(|state| state.id() == id)
             .cloned()
             .map(Some)
@@ -97,184 +111,108 @@ pub(crate) fn by_id(id: u64) -> Result<Option<Arc<State>>> {
     }
 }
 
-pub(crate) fn has(state: &State) -> bool {
-    PLACES.lock().find(state).is_some()
-}
-
 impl Places {
-    /// Components in sight, or those that are going, from a slot on.
-    fn all_from(&self, slot: usize, going: bool) -> impl Iterator<Item = &Arc<State>> {
-        let states = self.0.iter().skip(slot).flatten();
-        states.filter(move |state| state.going.load(Relaxed) == going)
-    }
-
-    fn there(&self) -> impl Iterator<Item = &Arc<State>> {
-        self.all_from(0, false)
-    }
-
-    fn going(&self) -> impl Iterator<Item = &Arc<State>> {
-        self.all_from(0, true)
-    }
-
-    fn find(&self, state: *const State) -> Option<&Arc<State>> {
-        self.there().find(|there| ptr::eq(&***there, state))
-    }
-
-    /// Gives a new component a place and a name, about as it is `wanted`; or finds the place that
-    /// one of the same name has left. Connects it to `raw`, or where that is null to its own.
-    /// True: it was new.
-    ///
-    /// `EAGAIN` where that is for when those are gone which are just going.
-    ///
-    /// # Safety
-    ///
-    /// `raw` is null or valid until it is detached.
-    unsafe fn put(
-        &mut self,
-        new: &mut Option<UniqueArc<State>>,
-        wanted: &CStr,
-        raw: *const RawComponent,
-    ) -> Result<(Arc<State>, bool)> {
-        let dynamic = raw.is_null();
-        let mut n = 0;
-        let name = loop {
-            n += 1;
-            let name = name::fit(wanted.to_bytes(), n);
-            if name::is_reserved(name_bytes(&name)) {
-                continue;
-            }
-            let same = |state: &&Arc<State>| state.name().to_bytes() == name_bytes(&name);
-            if self.going().any(|state| same(&state)) {
-                return Err(EAGAIN);
-            }
-            match self.there().find(same) {
-                None => break name,
-                Some(known) if dynamic == known.dynamic() && !known.attached() => {
-                    // SAFETY: By this function's requirement.
-                    unsafe { known.connect(raw) };
-                    return Ok((known.clone(), false));
-                }
-                Some(_) => (),
-            }
-        };
-        let most = if dynamic {
-            MOST_INSTANCES
-        } else {
-            MAX_COMPONENTS
-        };
-        let mut places = self.0.iter().take(most);
-        let Some(slot) = places.position(Option::is_none) else {
-            let may_come = self.give_way().is_some() || self.going().next().is_some();
-            work::queue_reap();
-            return Err(if may_come { EAGAIN } else { ENOSPC });
-        };
-        let mut unique = new.take().ok_or(EINVAL)?;
-        unique.set_place(slot as u16, name);
-        let state = Arc::from(unique);
-        // SAFETY: By this function's requirement.
-        unsafe { state.connect(raw) };
-        if let Some(place) = self.0.get_mut(slot) {
-            *place = Some(state.clone());
-        }
-        Ok((state, true))
-    }
-
-    /// Takes what the instance has left that ended first out of sight; returns how many pages it
-    /// takes. The caller sees to the rest.
-    fn give_way(&self) -> Option<u32> {
-        let left = |state: &&Arc<State>| state.dynamic() && !state.attached();
-        let left = self.there().filter(left);
-        let state = left.min_by_key(|state| state.look(|inner| inner.ended))?;
-        state.going.store(true, Relaxed);
-        Some(state.look_at_memory(Memory::pages_in_all).unwrap_or(0))
-    }
-
-    /// Takes a component out of sight to which nobody is connected, and has it taken away soon.
-    fn remove(&self, state: &State) {
-        state.going.store(true, Relaxed);
-        work::queue_reap();
+    fn all(&self) -> impl Iterator<Item = &Arc<State>> {
+        self.0.iter().flatten()
     }
 }
 
-/// Finds a place for a component: a new one, or that which one of its name has left. A
-/// dynamic one has its own `RawComponent`, and `raw` is null. `sweep` frees the places of those
-/// that are going. True: it is new, and nobody knows it.
+/// How many places there are for components of a kind. The last ones are for modules to come: users
+/// who may mount file systems can't take these.
+fn places_for(dynamic: bool) -> usize {
+    match dynamic {
+        true => MAX_COMPONENTS - 128,
+        false => MAX_COMPONENTS,
+    }
+}
+
+/// Gives a new component a place and a name, about as it is `wanted`; or finds the place that one
+/// of the same name has left. Connects it to `raw`, or where that is null to its own. True: it was
+/// new, and nobody knows it.
+///
+/// `ENOSPC`: no place is free.
 ///
 /// # Safety
 ///
 /// `raw` is null or valid until it is detached.
 pub(crate) unsafe fn attach(
-    name: &CStr,
-    config: &Config,
+    new: &mut Option<UniqueArc<State>>,
+    wanted: &CStr,
     raw: *const RawComponent,
-    sweep: impl Fn(),
 ) -> Result<(Arc<State>, bool)> {
-    let new = State::new(name, raw.is_null(), config)?;
-    let mut new = Some(UniqueArc::new(new, GFP_KERNEL)?);
-    loop {
-        // SAFETY: By this function's requirement.
-        let result = unsafe { PLACES.lock().put(&mut new, name, raw) };
-        // The lock isn't held any more.
-        match result {
-            Err(e) if e == EAGAIN => sweep(),
-            result => return result,
+    let (dynamic, mut places, mut n) = (raw.is_null(), PLACES.lock(), 0);
+    let name = loop {
+        n += 1;
+        let name = name::fit(wanted.to_bytes(), n);
+        if name::is_reserved(name_bytes(&name)) {
+            continue;
         }
-    }
+        let same = |state: &&Arc<State>| state.name().to_bytes() == name_bytes(&name);
+        match places.all().find(same) {
+            None => break name,
+            Some(known) if dynamic == known.dynamic() && !known.attached() => {
+                // SAFETY: By this function's requirement.
+                unsafe { known.connect(raw) };
+                return Ok((known.clone(), false));
+            }
+            Some(_) => (),
+        }
+    };
+    let mut free = (places.0.iter_mut().enumerate()).take(places_for(dynamic));
+    let (slot, place) = free.find(|(_, place)| place.is_none()).ok_or(ENOSPC)?;
+    let mut unique = new.take().ok_or(EINVAL)?;
+    unique.set_place(slot as u16, name);
+    let state = place.insert(unique.into()).clone();
+    // SAFETY: By this function's requirement.
+    unsafe { state.connect(raw) };
+    Ok((state, true))
 }
 
-/// Ends a dynamic component, to which nobody can log any more: what it has logged stays until a new
-/// one of its name goes on with it, or [`give_way`] takes it.
+/// Ends an instance, to which nobody can log any more: what it has logged stays until a new one of
+/// its name goes on with it, or it is taken out.
 pub(crate) fn end(state: &State) {
-    // In between, a new one of its name would be connected to what this takes away.
-    let places = PLACES.lock();
-    if !state.end() {
-        places.remove(state);
-    }
+    // Under this lock nobody takes it out before it has been let go here.
+    let _places = PLACES.lock();
+    state.detach();
 }
 
-/// Has components of instances that ended give way, the first ones first, until as many pages are
-/// free as a new one lacks. True: the caller is to have them taken away.
-pub(crate) fn give_way(mut pages: u32) -> bool {
-    let places = PLACES.lock();
-    let mut any = false;
-    while pages > 0 {
-        let Some(gone) = places.give_way() else {
-            break;
-        };
-        pages = pages.saturating_sub(gone);
-        any = true;
-    }
-    any
+/// Takes the instance out that ended first, so that nobody finds it any more: of those in places
+/// for `dynamic` components, one without memory before the others; or if `memory` is what is
+/// needed, of those with memory. The caller sees to the rest.
+pub(crate) fn give_way(dynamic: bool, memory: bool) -> Option<Arc<State>> {
+    let mut places = PLACES.lock();
+    let age = |state: &Arc<State>| {
+        let (attached, has_memory, ended) =
+            state.look(|inner| (inner.attached(), inner.memory().is_some(), inner.ended));
+        let may_go = state.dynamic() && !attached && (has_memory || !memory);
+        may_go.then_some((has_memory, ended))
+    };
+    let here = places.0.iter_mut().take(places_for(dynamic));
+    let left = here.filter_map(|place| Some((age(place.as_ref()?)?, place)));
+    let (_, place) = left.min_by_key(|(age, _)| *age)?;
+    take_out(place)
 }
 
-/// Removes a component that its instance has left.
-#[cfg(CONFIG_BLOG_KUNIT_TEST)]
-pub(crate) fn remove(state: &State) {
-    PLACES.lock().remove(state);
-}
-
-/// Removes a component if its module is gone, which has left it here, and it has no records: it may
-/// have got new ones since it was cleared.
-pub(crate) fn remove_left(state: &State) {
-    let places = PLACES.lock();
+/// Takes a component out that its driver has left: one with records only if it `may_have` any.
+pub(crate) fn take(state: &State, may_have: bool) -> Option<Arc<State>> {
+    let mut places = PLACES.lock();
+    let place = places.0.get_mut(usize::from(state.slot()))?;
     // Under this lock it would be connected again.
-    if state.look(|inner| !inner.attached() && inner.memory().is_none()) {
-        places.remove(state);
+    let may_go = |inner: &Inner| !inner.attached() && (may_have || inner.memory().is_none());
+    if state.is_gone() || !state.look(may_go) {
+        return None;
     }
+    take_out(place)
 }
 
-/// A component that was removed and still has its place.
-pub(crate) fn going() -> Option<Arc<State>> {
-    PLACES.lock().going().next().cloned()
+fn take_out(place: &mut Option<Arc<State>>) -> Option<Arc<State>> {
+    let state = place.take()?;
+    state.gone.store(true, Relaxed);
+    Some(state)
 }
 
-/// Frees the place of a component that was removed.
-pub(crate) fn free_place(state: &State) {
-    if let Some(place) = PLACES.lock().0.get_mut(usize::from(state.slot())) {
-        // The memory isn't freed here: the caller has the state.
-        *place = None;
-    }
-}
+/// Removes a component that was cleared, if its driver has left it. Set before there are any.
+pub(crate) static CLEARED: SetOnce<fn(&State)> = SetOnce::new();
 
 /// The bytes of a NUL padded name.
 pub(crate) fn name_bytes(field: &[u8]) -> &[u8] {
@@ -330,7 +268,6 @@ pub(crate) fn init() {
         PLACES.init();
         IMAGES.init();
     }
-    inert::init();
     params::start(max_kb_changed);
     if params::is_quiet() {
         pr_info!("this is a kdump kernel: nothing is recorded without kdump=1\n");

@@ -16,7 +16,7 @@
 //! Log calls use a state and its memory without any reference, and so does the task hook, with
 //! interrupts off. A component is detached or removed only when nobody can log to it: its module's
 //! code has ended, or its `Instance` is being dropped. A probe may reach a dynamic one until it is
-//! swept away, and finds it off; one of a static component is removed before that is detached.
+//! removed, and finds it off; one of a static component is removed before that is detached.
 //! Memory is dropped only with the state, or by `clear` while the component is off. In both cases
 //! no task has a ring in it any more, and `quiesce()` has waited since for all of them, also for
 //! log calls to other components, which walk through all rings of a task.
@@ -76,7 +76,6 @@ use kernel::{
             mutex::MutexBackend,
             Guard, //
         },
-        Arc,
         Mutex,
         SetOnce, //
     }, //
@@ -97,13 +96,12 @@ use crate::{
         hook,
         pages::Kept,
         params,
-        quiesce,
-        tree::Dir, //
+        quiesce, //
     }, //
 };
 
 /// A slot that no component gets: no ring is of it.
-pub(super) const NOBODYS_SLOT: u16 = MAX_COMPONENTS as u16;
+const NOBODYS_SLOT: u16 = MAX_COMPONENTS as u16;
 
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 static LAST_END: AtomicU64 = AtomicU64::new(0);
@@ -174,14 +172,12 @@ impl Loose {
 pub(crate) struct Inner {
     /// The driver's side; null while detached.
     pub(crate) raw: *const RawComponent,
-    /// Of a dynamic one that is detached: which one of all that was.
+    /// Of one that is detached: which one of all that was.
     pub(super) ended: u64,
     /// Keeps what `State::memory` points to.
     memory: Option<Owned>,
     /// Whether it was said that it has less memory than it may have.
     told: bool,
-    /// Of one that is gone: the one that went before it, see `life.rs`.
-    pub(crate) gone_before: Option<Arc<State>>,
     /// How often the memory was freed: for those who keep ids or indices without the lock.
     pub(crate) generation: u64,
     /// When it was cleared, in the ring's clock; 0: never. Decoders leave out older records.
@@ -252,7 +248,7 @@ impl Inner {
 }
 
 /// What a site's gate must not exceed; 0: off.
-pub(super) fn threshold(on: bool, level: Option<Level>) -> u8 {
+fn threshold(on: bool, level: Option<Level>) -> u8 {
     match (on, level) {
         (false, _) => 0,
         (true, None) => GATE_ON,
@@ -276,8 +272,8 @@ pub(crate) struct State {
     slot: u16,
     /// Like no other component's, ever; not 0.
     id: u64,
-    /// Whether it is out of sight; its files may still be there.
-    pub(super) going: AtomicBool,
+    /// Whether it is out of the registry; its files may still be there.
+    pub(super) gone: AtomicBool,
     /// What is logged to, if it was made at run time.
     own: Option<RawComponent>,
     /// [`Inner::memory`], for log calls and the task hook; null until it is there.
@@ -291,14 +287,12 @@ pub(crate) struct State {
     /// Held while somebody changes what is logged, or where to.
     control: Pin<KBox<Mutex<()>>>,
     inner: Pin<KBox<Mutex<Inner>>>,
-    /// Its folder, once there is one.
-    pub(crate) files: Pin<KBox<Mutex<Option<Dir>>>>,
 }
 
 impl State {
     /// Makes a component that has no place and no name, is not attached and has no memory. It is to
     /// be called about like `wanted`.
-    pub(super) fn new(wanted: &CStr, dynamic: bool, config: &Config) -> Result<Self> {
+    pub(crate) fn new(wanted: &CStr, dynamic: bool, config: &Config) -> Result<Self> {
         let size_kb = config.size_kb.clamp(*SIZE_KB.start(), *SIZE_KB.end());
         let ring_kb = config.ring_kb.clamp(*RING_KB.start(), *RING_KB.end());
         if (size_kb, ring_kb) != (config.size_kb, config.ring_kb) {
@@ -322,7 +316,6 @@ impl State {
             ended: 0,
             memory: None,
             told: false,
-            gone_before: None,
             generation: 0,
             cleared: 0,
             enabled,
@@ -336,7 +329,7 @@ impl State {
             name: [0; NAME_MAX],
             slot: NOBODYS_SLOT,
             id: LAST_ID.fetch_add(1, Relaxed) + 1,
-            going: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
             own,
             memory: AtomicPtr::new(ptr::null_mut()),
             frozen: AtomicU32::new(0),
@@ -348,7 +341,6 @@ impl State {
             })?,
             control: KBox::pin_init(new_mutex!(()), GFP_KERNEL)?,
             inner: KBox::pin_init(new_mutex!(inner), GFP_KERNEL)?,
-            files: KBox::pin_init(new_mutex!(None), GFP_KERNEL)?,
         })
     }
 
@@ -372,9 +364,9 @@ impl State {
         self.slot = slot;
     }
 
-    /// Whether it is out of sight, and its place soon free for another one.
-    pub(crate) fn is_going(&self) -> bool {
-        self.going.load(Relaxed)
+    /// Whether it is out of the registry: nobody finds it any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Relaxed)
     }
 
     /// Whether it was made at run time.
@@ -554,18 +546,13 @@ impl State {
         }
     }
 
-    /// Forgets the driver's side, whose memory may go after this. The settings stay.
+    /// Forgets the driver's side, whose memory may go after this. Settings and records stay.
     ///
-    /// Only when nobody can log to it any more.
-    pub(crate) fn detach(&self, _control: &Control<'_>) {
+    /// Only when nobody can log to it any more; of a static one, whose static key may be switched,
+    /// with its [`Self::control`].
+    pub(crate) fn detach(&self) {
         // The static key isn't switched: it goes with the module, and jump labels have forgotten
         // it already.
-        self.with(|inner| inner.raw = ptr::null());
-    }
-
-    /// As [`Self::detach`] of a dynamic one, whose side stays. It takes only locks under which
-    /// nobody waits. False: it leaves nothing, as it has no memory.
-    pub(super) fn end(&self) -> bool {
         self.with(|inner| {
             // SAFETY: Nobody logs to it any more.
             if let Some(switch) = unsafe { inner.switch() } {
@@ -574,8 +561,7 @@ impl State {
             }
             inner.raw = ptr::null();
             inner.ended = LAST_END.fetch_add(1, Relaxed);
-            inner.memory.is_some()
-        })
+        });
     }
 
     /// Makes the driver's side do what the settings say, but for its static key.

@@ -88,10 +88,8 @@ u32 blog_param_max_kb(void);
 bool blog_is_quiet(void);
 void blog_params_start(int (*max_kb_changed)(void));
 void blog_start_worker(void (*each_second)(void));
-void blog_start_reaping(void (*reap)(void));
 u32 blog_hz(void);
 void blog_pause(void);
-void blog_queue_reap(void);
 void *blog_pages_alloc(u32 count);
 void blog_pages_free(void *pages);
 struct page *blog_page_get(void *at);
@@ -101,7 +99,6 @@ void blog_wake_in(u32 ms);
 
 /* For KUnit suites; some are in tests/. */
 int blog_set_max_kb(u32 kb);
-void blog_flush_reap(void);
 void blog_pretend_reclaim(bool begin);
 char blog_state_letter(u32 state, u32 exit_state);
 void blog_wake_cpus(void);

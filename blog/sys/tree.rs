@@ -10,6 +10,8 @@ use core::{
     slice,
     str, //
 };
+#[cfg(CONFIG_BLOG_KUNIT_TEST)]
+use kernel::error::from_err_ptr;
 use kernel::{
     bindings,
     error::{
@@ -232,8 +234,8 @@ pub(crate) fn name_of(file: &File) -> &CStr {
 /// Each is null, an error pointer, or a folder that stays until it is removed by this.
 #[repr(C)]
 pub(crate) struct Dir {
-    pub(crate) tracefs: *mut c_void,
-    pub(crate) debugfs: *mut c_void,
+    tracefs: *mut c_void,
+    debugfs: *mut c_void,
 }
 
 // SAFETY: It belongs to no thread.
@@ -243,6 +245,13 @@ impl Dir {
     /// Makes the folder `blog`. Once.
     pub(crate) fn root() -> Self {
         blog_tree_start()
+    }
+
+    /// Whether it could be made, in one place at least.
+    #[cfg(CONFIG_BLOG_KUNIT_TEST)]
+    pub(crate) fn is_there(&self) -> bool {
+        let is_there = |p: *mut c_void| !p.is_null() && from_err_ptr(p).is_ok();
+        is_there(self.tracefs) || is_there(self.debugfs)
     }
 
     /// Makes a folder in this one.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work items that exist from the start and need no memory: the worker, and the one that removes
- * components that are gone. Both call functions of floors above, which start them.
+ * The work item of the worker, which exists from the start and needs no memory. It calls a function
+ * of a floor above, which starts it.
  */
 
 #include <linux/jiffies.h>
@@ -31,30 +31,4 @@ void blog_start_worker(void (*each_second)(void))
 {
 	blog_each_second = each_second;
 	blog_queue_work();
-}
-
-static void (*blog_reap)(void);
-
-static void blog_reap_fn(struct work_struct *work)
-{
-	blog_reap();
-}
-
-/* Once, before anything is queued */
-void blog_start_reaping(void (*reap)(void))
-{
-	blog_reap = reap;
-}
-
-static DECLARE_WORK(blog_reap_work, blog_reap_fn);
-
-void blog_queue_reap(void)
-{
-	queue_work(system_dfl_wq, &blog_reap_work);
-}
-
-/* For KUnit suites. */
-void blog_flush_reap(void)
-{
-	flush_work(&blog_reap_work);
 }

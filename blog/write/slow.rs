@@ -48,12 +48,9 @@ use crate::{
         },
         Memory, //
     },
-    registry::{
-        inert,
-        state::{
-            State,
-            OBSERVER, //
-        }, //
+    registry::state::{
+        State,
+        OBSERVER, //
     },
     tasks,
     write::tables, //
@@ -88,10 +85,8 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
             state.count_lost(cause, 1);
             return Place::NONE;
         }
-        (None, _) => {
-            inert::count_lost();
-            return Place::NONE;
-        }
+        // It stands in for an instance that could not be made, and is off.
+        (None, _) => return Place::NONE,
     };
     let call = Call {
         state,

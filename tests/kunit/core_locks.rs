@@ -8,7 +8,7 @@
 mod suite {
     use super::rig::*;
     use crate::{
-        registry,
+        life,
         write::worker, //
     };
     use core::{
@@ -177,10 +177,9 @@ mod suite {
         blog_pretend_reclaim(true);
         drop(instance);
         blog_pretend_reclaim(false);
-        until(|| registry::going().is_none())?;
         let state = state_of(c"blog_test_reclaim")?;
         assert!(!state.attached());
-        registry::remove(&state);
+        life::take_out(&state);
         Ok(())
     }
 }

@@ -17,6 +17,7 @@ mod memory_suite {
         SITE, //
     };
     use crate::{
+        life,
         memory::{
             block::{
                 Block,
@@ -35,11 +36,7 @@ mod memory_suite {
             Stock,
             SIZES, //
         },
-        registry,
-        sys::{
-            quiesce,
-            work, //
-        },
+        sys::quiesce,
         tasks,
         write::slow::blog_reserve, //
     };
@@ -93,7 +90,7 @@ mod memory_suite {
         until(|| {
             let used = budget::used();
             fsleep(Delta::from_millis(100));
-            work::flush_reap();
+            life::free_gone();
             used == budget::used()
         })
     }
@@ -287,8 +284,7 @@ mod memory_suite {
             assert!(log(instance.raw(), 1));
         }
         // Those of other tests go before these.
-        while registry::give_way(1) && names.iter().all(|name| state_of(name).is_ok()) {}
-        work::queue_reap();
+        while life::give_way() && names.iter().all(|name| state_of(name).is_ok()) {}
         settle()?;
         // The first one went. There is room for half of another one.
         assert!(state_of(names[0]).is_err() && state_of(names[1]).is_ok());
@@ -303,7 +299,7 @@ mod memory_suite {
             &*Read::new(Some(last.clone()), 4096)?.only_ring()?.numbers,
             &[1]
         );
-        registry::remove(&last);
+        life::take_out(&last);
         Ok(())
     }
 
@@ -567,7 +563,7 @@ mod memory_suite {
     #[test]
     fn many_pages_are_next_to_each_other_and_zero() -> Result {
         // Of components before.
-        work::flush_reap();
+        life::free_gone();
         for pages in [1, 2, 100] {
             let used = budget::used();
             let block = Block::new(pages)?;

@@ -127,7 +127,8 @@ impl Rig {
     /// Drops many, and waits once.
     pub(crate) fn drop_all(mut rigs: KVec<Self>) -> Result {
         rigs.iter_mut().for_each(Self::unregister);
-        until(|| registry::going().is_none())
+        life::free_gone();
+        Ok(())
     }
 
     fn unregister(&mut self) {
@@ -137,7 +138,7 @@ impl Rig {
             unsafe { life::blog_component_unregister(raw) };
             // What it has left is not for other tests.
             if let Some(state) = state_of(&self.name).ok().filter(|state| !state.attached()) {
-                registry::remove(&state);
+                life::take_out(&state);
             }
         }
     }
@@ -156,8 +157,8 @@ impl Rig {
 impl Drop for Rig {
     fn drop(&mut self) {
         self.unregister();
-        // What comes next is to find its place and its memory free.
-        let _ = until(|| registry::going().is_none());
+        // What comes next is to find its memory free.
+        life::free_gone();
     }
 }
 

@@ -8,7 +8,7 @@ use kernel::prelude::*;
 mod suite {
     use super::super::page;
     use crate::{
-        sys::work,
+        life,
         tests::rig::{
             config,
             Read,
@@ -25,7 +25,7 @@ mod suite {
 
     #[test]
     fn each_record_is_in_a_ring_or_in_the_count_of_its_site() -> Result {
-        work::flush_reap();
+        life::free_gone();
         let count = || page(0).map_or(0, |page| page[SITE as usize].load(Relaxed));
         let before = count();
         let rig = Rig::new(c"blog_test_counts", config(64, 16, Mode::Overwrite))?;
@@ -64,7 +64,7 @@ mod suite {
         assert_eq!(Read::new(Some(rig.state()?), 4096)?.counts, [0; 2]);
         // With the component, its records leave the rings.
         drop(rig);
-        work::flush_reap();
+        life::free_gone();
         assert_eq!(count() - before, all);
         Ok(())
     }

@@ -115,7 +115,7 @@ fn of(state: &State) -> Option<&'static Trigger> {
 fn set(state: &State, wanted: Option<TriggerSpec>) -> Result {
     let _guard = SETTING.lock();
     // One that goes from here on ends it: see `event`.
-    if state.is_going() {
+    if state.is_gone() {
         return Err(ENODEV);
     }
     let group = TRIGGERS.get(usize::from(state.slot()) / GROUP);
