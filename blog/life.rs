@@ -51,10 +51,7 @@ use crate::{
     },
     registry::{
         self,
-        state::{
-            Inner,
-            State, //
-        }, //
+        state::State, //
     },
     sys::{
         glue::shown,
@@ -115,7 +112,7 @@ unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Resu
         // SAFETY: Likewise.
         unsafe { describe::publish(state.slot(), Some(&state)) };
     }
-    let lacks = budget::lacks(state.look(Inner::wants));
+    let lacks = budget::lacks(state.wants());
     let pages = |state: &Arc<State>| state.look_at_memory(Memory::pages_in_all).unwrap_or(0);
     while gone.iter().map(pages).fold(0, u32::saturating_add) < lacks
         && remove(registry::give_way(false, true), &mut gone)

@@ -39,6 +39,8 @@ use crate::{
     read::Reader,
     registry::{
         self,
+        images::queries,
+        settings::Key,
         state::State,
         words, //
     },
@@ -53,14 +55,6 @@ use crate::{
         waiters, //
     },
 };
-
-impl<T> FileOf<T> {
-    /// For the owner; and for the group to read, which is root's unless tracefs is mounted with
-    /// another one.
-    fn mode(&self) -> u16 {
-        u16::from(self.show.is_some()) * READ | u16::from(self.write.is_some()) << 7
-    }
-}
 
 /// Files beside the components' directories, which are of nothing.
 static GLOBAL: [FileOf<()>; 2] = [
@@ -77,66 +71,11 @@ static GLOBAL: [FileOf<()>; 2] = [
     },
 ];
 
-static COMPONENT: [FileOf<State>; 9] = [
-    FileOf {
-        name: c"enable",
-        show: Some(|state, f| writeln!(f, "{}", u8::from(state.look(|inner| inner.enabled)))),
-        write: Some(|state, text| state.set_enabled(words::parse_switch(text)?)),
-        ..FileOf::NONE
-    },
-    FileOf {
-        name: c"level",
-        show: Some(|state, f| {
-            writeln!(f, "{}", words::level_name(state.look(|inner| inner.level)))
-        }),
-        write: Some(|state, text| {
-            state.set_level(words::parse_level(text)?);
-            Ok(())
-        }),
-        ..FileOf::NONE
-    },
-    FileOf {
-        name: c"mode",
-        show: Some(|state, f| writeln!(f, "{}", words::mode_name(state.mode()))),
-        write: Some(|state, text| {
-            state.set_mode(words::parse_mode(text)?);
-            Ok(())
-        }),
-        ..FileOf::NONE
-    },
-    FileOf {
-        name: c"private",
-        show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.privacy).name())),
-        write: Some(|state, text| {
-            state.set_privacy(words::parse_privacy(text)?);
-            Ok(())
-        }),
-        ..FileOf::NONE
-    },
-    FileOf {
-        name: c"size_kb",
-        show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.size_kb))),
-        write: Some(|state, text| state.set_size_kb(words::parse_number(text)?)),
-        ..FileOf::NONE
-    },
-    FileOf {
-        name: c"ring_kb",
-        show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.ring_kb))),
-        write: Some(|state, text| state.set_ring_kb(words::parse_number(text)?)),
-        ..FileOf::NONE
-    },
-    FileOf {
-        name: c"warn_share",
-        show: Some(|state, f| writeln!(f, "{}", state.look(|inner| inner.warn_share))),
-        write: Some(|state, text| state.set_warn_share(words::parse_number(text)?)),
-        ..FileOf::NONE
-    },
+static COMPONENT: [FileOf<State>; 2] = [
     FileOf {
         name: c"clear",
         write: Some(|state, text| {
-            if !words::parse_switch(text)? {
-                return Err(EINVAL);
-            }
+            words::one_of(text, &[("1", ())])?;
             state.clear();
             if let Some(cleared) = registry::CLEARED.as_ref() {
                 cleared(state);
@@ -185,9 +124,9 @@ const _: () = {
 };
 
 /// Makes the files of a directory, of a component or, where that is 0, of none.
-fn create_files<T: Subject>(dir: &Dir, of: u64) {
-    for file in T::files() {
-        dir.file::<OpenText<T>>(file.name, file.mode(), of);
+fn create_files(dir: &Dir, of: u64) {
+    for text in Text::all(of == 0) {
+        dir.file::<OpenText>(text.name(), text.mode(), of);
     }
     dir.file::<Reader<false>>(SNAPSHOT, READ, of);
     dir.file::<Reader<true>>(STREAM, READ, of);
@@ -202,7 +141,7 @@ pub(crate) fn prepare() {
 /// Makes our directory and the files in it, and those of the components that there are.
 pub(crate) fn init() {
     let root = Dir::root();
-    create_files::<()>(&root, 0);
+    create_files(&root, 0);
     parts().for_each(|part| (part.folder)(&root, None));
     // A component whose place is taken from here on finds our directory. The others are found here.
     TREE.lock().root = Some(root);
@@ -223,7 +162,7 @@ pub(crate) fn create(state: &State) {
         return;
     }
     let dir = root.dir(state.name());
-    create_files::<State>(&dir, state.id());
+    create_files(&dir, state.id());
     parts().for_each(|part| (part.folder)(&dir, Some(state)));
     *place = Some(dir);
 }
@@ -245,37 +184,47 @@ pub(crate) fn has(state: &State) -> bool {
     dir.as_ref().is_some_and(Dir::is_there)
 }
 
-/// What text files are of.
-trait Subject: Sync + Sized + 'static {
-    fn files() -> impl Iterator<Item = &'static FileOf<Self>>;
-
-    /// What a file is of that was made with this.
-    fn of(state: Option<&State>) -> Option<&Self>;
+/// A text file.
+#[derive(Clone, Copy)]
+enum Text {
+    Global(&'static FileOf<()>),
+    Setting(Key),
+    Of(&'static FileOf<State>),
 }
 
-impl Subject for () {
-    fn files() -> impl Iterator<Item = &'static FileOf<()>> {
-        GLOBAL.iter()
+impl Text {
+    /// Those in our directory, or those in a component's.
+    fn all(is_ours: bool) -> impl Iterator<Item = Self> {
+        let ours = GLOBAL.iter().filter(move |_| is_ours).map(Self::Global);
+        let of_parts = parts().flat_map(|part| part.files);
+        let of = Iterator::chain(COMPONENT.iter(), of_parts).map(Self::Of);
+        let components = Iterator::chain(Key::all().map(Self::Setting), of);
+        Iterator::chain(ours, components.filter(move |_| !is_ours))
     }
 
-    fn of(_: Option<&State>) -> Option<&()> {
-        Some(&())
+    fn name(self) -> &'static CStr {
+        match self {
+            Self::Global(file) => file.name,
+            Self::Setting(key) => key.name(),
+            Self::Of(file) => file.name,
+        }
+    }
+
+    /// For the owner; and for the group to read, which is root's unless tracefs is mounted with
+    /// another one.
+    fn mode(self) -> u16 {
+        let (read, write) = match self {
+            Self::Global(file) => (file.show.is_some(), file.write.is_some()),
+            Self::Setting(_) => (true, true),
+            Self::Of(file) => (file.show.is_some(), file.write.is_some()),
+        };
+        u16::from(read) * READ | u16::from(write) << 7
     }
 }
 
-impl Subject for State {
-    fn files() -> impl Iterator<Item = &'static FileOf<State>> {
-        Iterator::chain(COMPONENT.iter(), parts().flat_map(|part| part.files))
-    }
-
-    fn of(state: Option<&State>) -> Option<&State> {
-        state
-    }
-}
-
-struct OpenText<T: Subject> {
+struct OpenText {
     state: Option<Arc<State>>,
-    file: &'static FileOf<T>,
+    text: Text,
     /// What it said when it was last read from its start.
     said: Pin<KBox<Mutex<Said>>>,
 }
@@ -291,25 +240,28 @@ impl fmt::Write for Said {
     }
 }
 
-impl<T: Subject> fmt::Display for OpenText<T> {
+impl fmt::Display for OpenText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.file.show, T::of(self.state.as_deref())) {
-            (Some(show), Some(of)) => show(of, f),
+        match (self.text, self.state.as_deref()) {
+            (Text::Global(file), _) => file.show.map_or(Ok(()), |show| show(&(), f)),
+            (Text::Setting(key), Some(state)) => key.show(state.get(key), f),
+            (Text::Of(file), Some(state)) => file.show.map_or(Ok(()), |show| show(state, f)),
             _ => Ok(()),
         }
     }
 }
 
-impl<T: Subject> OpenFile for OpenText<T> {
+impl OpenFile for OpenText {
     const SHAPE: Shape = Shape::Text;
 
     fn open(of: u64, file: &File) -> Result<KBox<Self>> {
         hook::may_open()?;
         let state = registry::by_id(of)?;
         let name = tree::name_of(file);
-        let file = T::files().find(|file| file.name == name).ok_or(EINVAL)?;
+        let text = Text::all(of == 0).find(|text| text.name() == name);
+        let text = text.ok_or(EINVAL)?;
         let said = KBox::pin_init(new_mutex!(Said(KVVec::new())), GFP_KERNEL)?;
-        Ok(KBox::new(Self { state, file, said }, GFP_KERNEL)?)
+        Ok(KBox::new(Self { state, text, said }, GFP_KERNEL)?)
     }
 
     /// Reads on; at the start of the file, makes its text anew.
@@ -328,12 +280,15 @@ impl<T: Subject> OpenFile for OpenText<T> {
 
     /// A file that isn't always ready is looked at again in some time.
     fn poll(&self, file: &File, table: PollTable<'_>) -> u32 {
-        let of = T::of(self.state.as_deref());
-        let Some((ready, of)) = self.file.ready.zip(of) else {
+        let ready = match self.text {
+            Text::Of(file) => file.ready.zip(self.state.as_deref()),
+            _ => None,
+        };
+        let Some((ready, state)) = ready else {
             return bindings::POLLIN | bindings::POLLRDNORM | bindings::POLLOUT;
         };
         waiters::poll(file, table);
-        if ready(of) {
+        if ready(state) {
             return bindings::POLLIN | bindings::POLLRDNORM;
         }
         waiters::wake_in(LOOK_MS);
@@ -341,8 +296,12 @@ impl<T: Subject> OpenFile for OpenText<T> {
     }
 
     fn write(&self, text: &str) -> Result {
-        let write = self.file.write.ok_or(EINVAL)?;
-        write(T::of(self.state.as_deref()).ok_or(EINVAL)?, text)
+        match (self.text, self.state.as_deref()) {
+            (Text::Global(file), _) => file.write.ok_or(EINVAL)?(&(), text),
+            (Text::Setting(key), Some(state)) => state.set(key, key.parse(text)?),
+            (Text::Of(file), Some(state)) => file.write.ok_or(EINVAL)?(state, text),
+            _ => Err(EINVAL),
+        }
     }
 }
 
@@ -352,15 +311,15 @@ impl<T: Subject> OpenFile for OpenText<T> {
 /// All commands are looked at before the first one is done.
 fn write_control(text: &str) -> Result {
     registry::with_images(|images| {
-        if words::queries(text).next().is_none() {
+        if queries(text).next().is_none() {
             return Err(EINVAL);
         }
-        for query in words::queries(text) {
+        for query in queries(text) {
             if images.count(&query?) == 0 {
                 return Err(ENOENT);
             }
         }
-        for query in words::queries(text) {
+        for query in queries(text) {
             images.switch(&query?);
         }
         Ok(())

@@ -119,7 +119,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
             ("pages_retired", bytes_retired.div_ceil(SIZES.page.into())),
             ("bytes", of(Memory::bytes)),
             ("bytes_warn", bytes_warn),
-            ("missing_kb", inner.missing_kb().into()),
+            ("missing_kb", state.missing_kb(inner).into()),
             ("rings", of(|memory| memory.pool.store.rings() as usize)),
             ("rings_live", live),
             ("from_chunks", chunks),

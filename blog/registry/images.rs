@@ -30,7 +30,11 @@ use kernel::{
     sync::SetOnce, //
 };
 
-use super::name_bytes;
+use super::{
+    name_bytes,
+    settings::parse_level,
+    words::ids, //
+};
 use crate::sys::glue::errno;
 
 /// How a part makes room for what it keeps by site, up to this one; on an error, the sites never
@@ -318,4 +322,50 @@ impl Images {
             });
         }
     }
+}
+
+fn query(text: &str) -> Result<Query<'_>> {
+    let mut query = Query {
+        module: None,
+        ids: None,
+        level: None,
+        gate: None,
+    };
+    let mut words = text.split_ascii_whitespace();
+    loop {
+        match words.next().ok_or(EINVAL)? {
+            "module" if query.module.is_none() => {
+                query.module = Some(words.next().ok_or(EINVAL)?);
+            }
+            "site" if query.ids.is_none() => {
+                query.ids = Some(ids(words.next().ok_or(EINVAL)?)?);
+            }
+            "level" if query.level.is_none() => {
+                query.level = Some(parse_level(words.next().ok_or(EINVAL)?)?);
+            }
+            flags => {
+                query.gate = match flags {
+                    "+p" | "=p" => Some(GATE_ON),
+                    "-p" => Some(GATE_OFF),
+                    "=_" => None,
+                    _ => return Err(EINVAL),
+                };
+                break;
+            }
+        }
+    }
+    // The flags come last.
+    match words.next() {
+        None => Ok(query),
+        Some(_) => Err(EINVAL),
+    }
+}
+
+/// The commands in `text`, separated by newlines or semicolons. Empty ones, and those that start
+/// with `#`, are left out.
+pub(crate) fn queries(text: &str) -> impl Iterator<Item = Result<Query<'_>>> {
+    text.split(['\n', ';'])
+        .map(str::trim_ascii)
+        .filter(|text| !text.is_empty() && !text.starts_with('#'))
+        .map(query)
 }

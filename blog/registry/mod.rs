@@ -53,6 +53,7 @@ use crate::{
 };
 
 pub(crate) mod images;
+pub(crate) mod settings;
 pub(crate) mod state;
 pub(crate) mod words;
 

@@ -35,7 +35,6 @@ use core::{
         AtomicPtr,
         AtomicU32,
         AtomicU64,
-        AtomicU8,
         Ordering::*, //
     }, //
 };
@@ -58,12 +57,10 @@ use kernel::{
             dump,
             name::NAME_MAX,
             record::{
-                Level,
                 Lost,
                 GATE_ON,
                 LOST_CAUSES, //
-            },
-            types::Privacy, //
+            }, //
         },
         Config,
         RawComponent, //
@@ -81,6 +78,11 @@ use kernel::{
     }, //
 };
 
+use super::settings::{
+    self,
+    Key,
+    COUNT, //
+};
 use crate::{
     memory::{
         block::Chain,
@@ -105,12 +107,6 @@ const NOBODYS_SLOT: u16 = MAX_COMPONENTS as u16;
 
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 static LAST_END: AtomicU64 = AtomicU64::new(0);
-
-pub(crate) const SIZE_KB: core::ops::RangeInclusive<u32> = 16..=1 << 20;
-const _: () = assert!(*SIZE_KB.end() / PAGE_KB <= MOST_PAGES);
-/// Limits of `ring_kb`: at least two pages, so that overwriting the oldest leaves one.
-pub(crate) const RING_KB: core::ops::RangeInclusive<u32> = 8..=1 << 20;
-pub(crate) const WARN_SHARE: core::ops::RangeInclusive<u32> = 0..=1024;
 
 /// A part that looks at records which are in their place, but not yet published. Any context, by
 /// atomics alone.
@@ -182,16 +178,6 @@ pub(crate) struct Inner {
     pub(crate) generation: u64,
     /// When it was cleared, in the ring's clock; 0: never. Decoders leave out older records.
     pub(crate) cleared: u64,
-    /// Whether it logs (when it is attached).
-    pub(crate) enabled: bool,
-    /// The least important level that is logged; `None`: only sites that are switched on.
-    pub(crate) level: Option<Level>,
-    /// What is done with private arguments.
-    pub(crate) privacy: Privacy,
-    pub(crate) size_kb: u32,
-    pub(crate) ring_kb: u32,
-    /// The part of the memory that is for warnings; 0: none.
-    pub(crate) warn_share: u32,
 }
 
 // SAFETY: `raw` is only used under the component's lock, and `RawComponent` is `Sync`.
@@ -224,35 +210,11 @@ impl Inner {
         self.memory.as_deref()
     }
 
-    /// Pages that it takes when it is switched on.
-    pub(crate) fn wants(&self) -> u32 {
-        match self.enabled && self.memory.is_none() {
-            true => self.size_kb / PAGE_KB,
-            false => 0,
-        }
-    }
-
-    /// KiB of its budget that its memory lacks, if it has any.
-    pub(crate) fn missing_kb(&self) -> u32 {
-        let whole = self.size_kb / PAGE_KB * PAGE_KB;
-        let missing = |memory: &Memory| whole.saturating_sub((memory.bytes() / 1024) as u32);
-        self.memory().map_or(0, missing)
-    }
-
     /// The rings that are not free, with their ids.
     pub(crate) fn rings(&self) -> impl Iterator<Item = (u32, Info)> + '_ {
         self.memory().into_iter().flat_map(|memory| {
             (0..memory.pool.store.rings()).filter_map(|id| Some((id, memory.info(id)?)))
         })
-    }
-}
-
-/// What a site's gate must not exceed; 0: off.
-fn threshold(on: bool, level: Option<Level>) -> u8 {
-    match (on, level) {
-        (false, _) => 0,
-        (true, None) => GATE_ON,
-        (true, Some(level)) => level as u8 + 1,
     }
 }
 
@@ -280,9 +242,8 @@ pub(crate) struct State {
     memory: AtomicPtr<Memory>,
     /// How many want that it keeps what it has: see [`Self::is_frozen`].
     pub(crate) frozen: AtomicU32,
-    /// 0: overwrite.
-    discard: AtomicU8,
-    max_bytes: AtomicU32,
+    /// Settings, by [`Key`]; they are changed under the component's lock.
+    settings: [AtomicU32; COUNT],
     found: Kept<Described>,
     /// Held while somebody changes what is logged, or where to.
     control: Pin<KBox<Mutex<()>>>,
@@ -293,22 +254,15 @@ impl State {
     /// Makes a component that has no place and no name, is not attached and has no memory. It is to
     /// be called about like `wanted`.
     pub(crate) fn new(wanted: &CStr, dynamic: bool, config: &Config) -> Result<Self> {
-        let size_kb = config.size_kb.clamp(*SIZE_KB.start(), *SIZE_KB.end());
-        let ring_kb = config.ring_kb.clamp(*RING_KB.start(), *RING_KB.end());
-        if (size_kb, ring_kb) != (config.size_kb, config.ring_kb) {
-            pr_warn!("{}: size_kb or ring_kb is out of range\n", shown(wanted));
-        }
         // Until somebody switches it on.
-        let enabled = config.enabled && !hook::boots_off() && !params::is_quiet();
-        let (level, mode) = (config.known_level(), config.known_mode());
-        if level.is_none() || mode.is_none() {
+        let is_off = hook::boots_off() || params::is_quiet();
+        let (settings, fits) = settings::of_config(config, is_off);
+        if !fits {
             pr_warn!(
-                "{}: level or mode is out of range, so they are info and overwrite\n",
+                "{}: settings are out of range, so they are others\n",
                 shown(wanted)
             );
         }
-        let level = level.or(Some(Level::Info));
-        let discard = u8::from(mode == Some(Mode::Discard));
         // It has the name and the settings here.
         let own = dynamic.then(|| RawComponent::new(Config::new()));
         let inner = Inner {
@@ -318,12 +272,6 @@ impl State {
             told: false,
             generation: 0,
             cleared: 0,
-            enabled,
-            level,
-            privacy: Privacy::Hash,
-            size_kb,
-            ring_kb,
-            warn_share: 8,
         };
         Ok(Self {
             name: [0; NAME_MAX],
@@ -333,8 +281,7 @@ impl State {
             own,
             memory: AtomicPtr::new(ptr::null_mut()),
             frozen: AtomicU32::new(0),
-            discard: AtomicU8::new(discard),
-            max_bytes: AtomicU32::new(ring_kb * 1024),
+            settings: settings.map(AtomicU32::new),
             found: Kept::new(Described {
                 root: Live::zeroed(),
                 lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
@@ -379,9 +326,18 @@ impl State {
         self.own.as_ref().map_or(ptr::null(), ptr::from_ref)
     }
 
+    /// A setting. Any context.
+    pub(crate) fn get(&self, key: Key) -> u32 {
+        self.settings[key as usize].load(Relaxed)
+    }
+
+    fn is_enabled(&self) -> bool {
+        self.get(Key::Enable) != 0
+    }
+
     /// What full rings do. Any context.
     pub(crate) fn mode(&self) -> Mode {
-        match self.discard.load(Relaxed) {
+        match self.get(Key::Mode) {
             0 => Mode::Overwrite,
             _ => Mode::Discard,
         }
@@ -389,7 +345,22 @@ impl State {
 
     /// How many bytes a ring may hold. Any context.
     pub(crate) fn max_bytes(&self) -> u32 {
-        self.max_bytes.load(Relaxed)
+        self.get(Key::RingKb) * 1024
+    }
+
+    /// Pages that it takes when it is switched on.
+    pub(crate) fn wants(&self) -> u32 {
+        match self.is_enabled() && self.look(|inner| inner.memory.is_none()) {
+            true => self.get(Key::SizeKb) / PAGE_KB,
+            false => 0,
+        }
+    }
+
+    /// KiB of its budget that its memory lacks, if it has any.
+    pub(crate) fn missing_kb(&self, inner: &Inner) -> u32 {
+        let whole = self.get(Key::SizeKb) / PAGE_KB * PAGE_KB;
+        let missing = |memory: &Memory| whole.saturating_sub((memory.bytes() / 1024) as u32);
+        inner.memory().map_or(0, missing)
     }
 
     /// The memory, for log calls and, with interrupts off, the task hook.
@@ -474,12 +445,12 @@ impl State {
             magic: dump::COMPONENT_MAGIC,
             size: size_of::<dump::ComponentRoot>() as u32,
             slot: self.slot.into(),
-            enabled: inner.enabled.into(),
-            level: inner.level.map_or(0, |level| level as u8),
-            mode: self.discard.load(Relaxed),
+            enabled: self.get(Key::Enable) as u8,
+            level: self.get(Key::Level) as u8,
+            mode: self.get(Key::Mode) as u8,
             attached: inner.attached().into(),
-            size_kb: inner.size_kb,
-            ring_kb: inner.ring_kb,
+            size_kb: self.get(Key::SizeKb),
+            ring_kb: self.get(Key::RingKb),
             memory: memory.map_or(0, |memory| ptr::from_ref(memory) as u64),
             lost: ptr::from_ref(&self.found.lost) as u64,
             name: self.name,
@@ -536,7 +507,7 @@ impl State {
     ///
     /// Without memory, it counts what it loses until somebody switches it on again.
     pub(crate) fn start(&self, control: &Control<'_>) {
-        if !self.look(|inner| inner.enabled) {
+        if !self.is_enabled() {
             return;
         }
         if let Err(e) = self.switch_on(control) {
@@ -564,14 +535,20 @@ impl State {
         });
     }
 
-    /// Makes the driver's side do what the settings say, but for its static key.
+    /// Makes the memory and the driver's side do what the settings say, but for its static key.
     fn apply(&self, inner: &Inner) {
+        if let Some(memory) = inner.memory() {
+            let share = self.get(Key::WarnShare);
+            memory.pool.warn_share.store(share, Relaxed);
+        }
         // SAFETY: Threshold and privacy belong to the settings; slot and state are there.
         if let Some(switch) = unsafe { inner.switch() } {
-            switch.privacy.store(inner.privacy as u8, Relaxed);
-            let threshold = threshold(inner.enabled, inner.level);
+            switch.privacy.store(self.get(Key::Private) as u8, Relaxed);
+            // What a site's gate must not exceed: one more than the level.
+            const { assert!(GATE_ON == 1) };
+            let threshold = self.get(Key::Enable) * (self.get(Key::Level) + 1);
             // ORDERING: Release: who sees that it is on also sees slot, state and per-CPU rings.
-            switch.threshold.store(threshold, Release);
+            switch.threshold.store(threshold as u8, Release);
         }
     }
 
@@ -579,7 +556,7 @@ impl State {
     fn apply_key(&self, _control: &Control<'_>) {
         #[cfg(CONFIG_JUMP_LABEL)]
         if !self.dynamic() {
-            let (raw, on) = self.look(|inner| (inner.raw, inner.enabled));
+            let (raw, on) = self.look(|inner| (inner.raw, self.is_enabled()));
             // SAFETY: A `raw` that isn't null is valid until `detach`, which waits for the control
             // that the caller has.
             if let Some(raw) = unsafe { raw.as_ref() } {
@@ -589,19 +566,47 @@ impl State {
         }
     }
 
+    /// Changes a setting; a detached component remembers it. `EINVAL` out of its range.
+    ///
+    /// `Enable`: `ENOSPC` or `ENOMEM` if there isn't even memory for the smallest component.
+    /// `SizeKb`: see [`Self::resize`].
+    pub(crate) fn set(&self, key: Key, value: u32) -> Result {
+        if !key.range().contains(&value) {
+            return Err(EINVAL);
+        }
+        let control = self.control();
+        match (key, value) {
+            (Key::SizeKb, kb) => return self.resize(kb),
+            (Key::Enable, 1) => return self.switch_on(&control),
+            _ => self.store(key, value),
+        }
+        if key == Key::Enable {
+            self.apply_key(&control);
+        }
+        Ok(())
+    }
+
+    fn store(&self, key: Key, value: u32) {
+        self.with(|inner| {
+            self.settings[key as usize].store(value, Relaxed);
+            self.apply(inner);
+            // A ring that holds more gives its oldest pages back.
+            if let Some(memory) = inner.memory().filter(|_| key == Key::RingKb) {
+                memory.cut_to(self.max_bytes());
+            }
+        });
+    }
+
     /// Switches the component on, with new memory if need be. A detached one remembers it.
     fn switch_on(&self, control: &Control<'_>) -> Result {
-        let kb = self.look(|inner| {
-            let needs = inner.memory.is_none() && inner.attached();
-            needs.then_some(inner.size_kb)
-        });
-        let made = kb
-            .map(|kb| Owned::new(self.slot, kb / PAGE_KB, nr_cpu_ids()))
+        let size_kb = self.get(Key::SizeKb);
+        let needs = self.look(|inner| inner.memory.is_none() && inner.attached());
+        let made = needs
+            .then(|| Owned::new(self.slot, size_kb / PAGE_KB, nr_cpu_ids()))
             .transpose()?;
-        let less = self.with(|inner| {
+        let missing = self.with(|inner| {
             if let Some(made) = made {
                 let memory: &Memory = &made;
-                memory.pool.warn_share.store(inner.warn_share, Relaxed);
                 let pointer = ptr::from_ref(memory).cast_mut();
                 // ORDERING: Release: see `live_memory`.
                 self.memory.store(pointer, Release);
@@ -612,50 +617,21 @@ impl State {
                 }
                 inner.memory = Some(made);
             }
-            inner.enabled = true;
+            self.settings[Key::Enable as usize].store(1, Relaxed);
             self.apply(inner);
-            let missing = inner.missing_kb();
-            let is_new = kb.is_some() && missing > 0 && !mem::replace(&mut inner.told, true);
-            is_new.then_some((inner.size_kb - missing, inner.size_kb))
+            let missing = self.missing_kb(inner);
+            let is_new = needs && missing > 0 && !mem::replace(&mut inner.told, true);
+            is_new.then_some(missing)
         });
         self.apply_key(control);
-        if let Some((has, kb)) = less {
+        if let Some(missing) = missing {
             pr_warn!(
-                "{}: has {has} KiB of memory, not {kb}\n",
-                shown(self.name())
+                "{}: has {} KiB of memory, not {size_kb}\n",
+                shown(self.name()),
+                size_kb - missing
             );
         }
         Ok(())
-    }
-
-    /// Switches the component on or off. A detached one remembers it.
-    pub(crate) fn set_enabled(&self, on: bool) -> Result {
-        let control = self.control();
-        if on {
-            return self.switch_on(&control);
-        }
-        self.with(|inner| {
-            inner.enabled = false;
-            self.apply(inner);
-        });
-        self.apply_key(&control);
-        Ok(())
-    }
-
-    pub(crate) fn set_level(&self, level: Option<Level>) {
-        let _control = self.control();
-        self.with(|inner| {
-            inner.level = level;
-            self.apply(inner);
-        });
-    }
-
-    pub(crate) fn set_privacy(&self, privacy: Privacy) {
-        let _control = self.control();
-        self.with(|inner| {
-            inner.privacy = privacy;
-            self.apply(inner);
-        });
     }
 
     /// Has the observer of records change what it watches.
@@ -671,49 +647,14 @@ impl State {
         })
     }
 
-    pub(crate) fn set_mode(&self, mode: Mode) {
-        self.with(|_| self.discard.store(u8::from(mode == Mode::Discard), Relaxed));
-    }
-
-    /// Sets the budget of one ring. A ring that holds more gives its oldest pages back.
-    pub(crate) fn set_ring_kb(&self, kb: u32) -> Result {
-        if !RING_KB.contains(&kb) {
-            return Err(EINVAL);
-        }
-        self.with(|inner| {
-            inner.ring_kb = kb;
-            self.max_bytes.store(kb * 1024, Relaxed);
-            if let Some(memory) = inner.memory() {
-                memory.cut_to(kb * 1024);
-            }
-        });
-        Ok(())
-    }
-
-    /// Gives warnings the `part`-th part of the memory; 0: none.
-    pub(crate) fn set_warn_share(&self, part: u32) -> Result {
-        if !WARN_SHARE.contains(&part) {
-            return Err(EINVAL);
-        }
-        self.with(|inner| {
-            inner.warn_share = part;
-            if let Some(memory) = inner.memory() {
-                memory.pool.warn_share.store(part, Relaxed);
-            }
-        });
-        Ok(())
-    }
-
-    /// Sets the budget of all rings: adds pages, or takes them from those that hold the most.
+    /// Sets the budget of all rings: adds pages, or takes them from those that hold the most. With
+    /// the component's control.
     ///
     /// `ENOSPC` beyond the limit for all components, `ENOMEM` where the machine can't spare so
     /// much; `EBUSY` if what stays is more than the new budget: tables, rings, and what live rings
     /// write to just now.
-    pub(crate) fn set_size_kb(&self, kb: u32) -> Result {
-        if !SIZE_KB.contains(&kb) {
-            return Err(EINVAL);
-        }
-        let _control = self.control();
+    fn resize(&self, kb: u32) -> Result {
+        const { assert!((1 << 20) / PAGE_KB <= MOST_PAGES) };
         let pages = kb / PAGE_KB;
         let need = self.look(|inner| Some(inner.memory.as_ref()?.need(pages)));
         let mut stock = need.map(Stock::new).transpose()?;
@@ -728,7 +669,7 @@ impl State {
             if let Some((memory, stock)) = inner.memory.as_mut().zip(stock.take()) {
                 memory.end_resize(stock)?;
             }
-            inner.size_kb = kb;
+            self.settings[Key::SizeKb as usize].store(kb, Relaxed);
             Ok(())
         })
     }
@@ -738,7 +679,7 @@ impl State {
     /// may be using it. For [`Self::clear`].
     pub(crate) fn cut(&self, now: u64, _control: &Control<'_>) -> Option<Owned> {
         self.with(|inner| {
-            if inner.enabled && inner.attached() {
+            if self.is_enabled() && inner.attached() {
                 inner.cleared = now;
                 if let Some(memory) = inner.memory() {
                     memory.clear();

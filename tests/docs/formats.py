@@ -205,7 +205,10 @@ def files(name):
     body = find(rf"(?:const|static) {name}: \[.*?= \[\n(.*?)\n\];", source, re.S)[1]
     more = parts() if name == "COMPONENT" else ""
     body += "\n".join(re.findall(r"    files: &\[(.*?)\n    \}\],", more, re.S))
-    rows = [("NAME/", "")] if name == "GLOBAL" else []
+    settings = (TOP / "blog/registry/settings.rs").read_text()
+    rows = [("NAME/", "")]
+    if name == "COMPONENT":
+        rows = [(row, "rw") for row in re.findall(r'number\(Key::\w+, c"(\w+)"', settings)]
     for entry in re.split(r"\bFileOf \{\n", body)[1:]:
         access = ("r" if "show: " in entry else "") + ("w" if "write: " in entry else "")
         rows.append((find(r'name: c"(\w+)"', entry)[1], access))

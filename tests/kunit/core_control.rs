@@ -6,10 +6,19 @@
 #[kunit_tests(blog_control)]
 mod suite {
     use crate::{
-        registry::images::Query,
-        registry::words::*,
+        registry::{
+            images::{
+                queries,
+                Query, //
+            },
+            settings::parse_level,
+            words::*, //
+        },
         sys::glue,
-        tests::rig::Rig, //
+        tests::rig::{
+            Key,
+            Rig, //
+        }, //
     };
     use kernel::{
         blog::{
@@ -26,7 +35,9 @@ mod suite {
             BlogArg,
             Config, //
         },
-        prelude::*, //
+        fmt,
+        prelude::*,
+        str::CString, //
     };
 
     unsafe extern "C" {
@@ -35,13 +46,13 @@ mod suite {
 
     #[test]
     fn switches_are_0_or_1() {
-        assert_eq!(parse_switch("0"), Ok(false));
-        assert_eq!(parse_switch("1\n"), Ok(true));
-        assert_eq!(parse_switch(" 1 \n"), Ok(true));
+        for (text, value) in [("0", 0), ("1\n", 1), (" 1 \n", 1)] {
+            assert_eq!(Key::Enable.parse(text), Ok(value));
+        }
         for bad in [
             "", "\n", "2", "01", "-1", "y", "on", "1 1", "1\0", "1;", "+1",
         ] {
-            assert_eq!(parse_switch(bad), Err(EINVAL));
+            assert_eq!(Key::Enable.parse(bad), Err(EINVAL));
         }
     }
 
@@ -59,37 +70,70 @@ mod suite {
 
     #[test]
     fn levels_are_names_or_numbers() {
-        assert_eq!(parse_level("0"), Ok(None));
-        assert_eq!(parse_level("off\n"), Ok(None));
+        assert_eq!(Key::Level.parse("0"), Ok(0));
+        assert_eq!(Key::Level.parse("off\n"), Ok(0));
         for level in Level::ALL {
-            assert_eq!(parse_level(level.name()), Ok(Some(level)));
-            assert_eq!(level_name(Some(level)), level.name());
+            assert_eq!(Key::Level.parse(level.name()), Ok(level as u32));
+            assert_eq!(parse_level(level.name()), Ok(level));
         }
-        assert_eq!(parse_level("1"), Ok(Some(Level::Err)));
-        assert_eq!(parse_level("5"), Ok(Some(Level::Trace)));
+        assert_eq!(Key::Level.parse("1"), Ok(Level::Err as u32));
+        assert_eq!(Key::Level.parse("5"), Ok(Level::Trace as u32));
         for bad in ["", "6", "-1", "Debug", "debugging", "err warn", "00", "11"] {
-            assert_eq!(parse_level(bad), Err(EINVAL));
+            assert_eq!(Key::Level.parse(bad), Err(EINVAL));
         }
+        // A site has one.
+        assert!(parse_level("off").is_err() && parse_level("0").is_err());
     }
 
     #[test]
     fn modes_are_names() {
-        for mode in [Mode::Overwrite, Mode::Discard] {
-            assert_eq!(parse_mode(mode_name(mode)), Ok(mode));
-        }
+        assert_eq!(Key::Mode.parse("overwrite"), Ok(Mode::Overwrite as u32));
+        assert_eq!(Key::Mode.parse("discard"), Ok(Mode::Discard as u32));
         for bad in ["", "0", "over", "Overwrite", "discard overwrite"] {
-            assert_eq!(parse_mode(bad), Err(EINVAL));
+            assert_eq!(Key::Mode.parse(bad), Err(EINVAL));
         }
     }
 
     #[test]
     fn what_is_done_with_private_arguments_is_a_name() {
         for privacy in Privacy::ALL {
-            assert_eq!(parse_privacy(privacy.name()), Ok(privacy));
+            assert_eq!(Key::Private.parse(privacy.name()), Ok(privacy as u32));
         }
         for bad in ["", "0", "hashed", "Hash", "keep omit"] {
-            assert_eq!(parse_privacy(bad), Err(EINVAL));
+            assert_eq!(Key::Private.parse(bad), Err(EINVAL));
         }
+    }
+
+    struct Shown(Key, u32);
+
+    impl fmt::Display for Shown {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0.show(self.1, f)
+        }
+    }
+
+    #[test]
+    fn what_a_setting_shows_is_understood() -> Result {
+        for key in Key::all() {
+            let (first, last) = key.range().into_inner();
+            for value in Iterator::chain(first..=last.min(20), [last]) {
+                let text = CString::try_from_fmt(fmt!("{}", Shown(key, value)))?;
+                let text = text.to_str().map_err(|_| EINVAL)?;
+                assert_eq!(key.parse(text), Ok(value));
+            }
+            for bad in ["", "x", "-1", "1 1", "4294967296"] {
+                assert_eq!(key.parse(bad), Err(EINVAL));
+            }
+        }
+        for (key, bad) in [
+            (Key::SizeKb, "15"),
+            (Key::SizeKb, "1048577"),
+            (Key::RingKb, "7"),
+            (Key::WarnShare, "1025"),
+        ] {
+            assert_eq!(key.parse(bad), Err(EINVAL));
+        }
+        Ok(())
     }
 
     /// As the macros' expansions pass it.
@@ -110,15 +154,15 @@ mod suite {
         };
         let (hash, _) = stored();
         assert!(hash[0] == 0 && hash[9] == 0 && hash[1..9] != hash[10..]);
-        rig.state()?.set_privacy(Privacy::Omit);
+        rig.state()?.set(Key::Private, 1)?;
         let mut omitted = [0; 18];
         (omitted[0], omitted[9]) = (1, 1);
         assert!(stored() == (omitted, false));
-        rig.state()?.set_privacy(Privacy::Keep);
+        rig.state()?.set(Key::Private, 2)?;
         let mut kept = [0; 18];
         (kept[0], kept[1], kept[9], kept[10]) = (2, 7, 2, 4);
         assert!(stored() == (kept, true));
-        rig.state()?.set_privacy(Privacy::Hash);
+        rig.state()?.set(Key::Private, 0)?;
         assert!(stored() == (hash, false));
         Ok(())
     }

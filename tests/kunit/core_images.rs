@@ -6,10 +6,7 @@
 #[kunit_tests(blog_images)]
 mod suite {
     use crate::{
-        registry::{
-            images::*,
-            words::queries, //
-        },
+        registry::images::*,
         sys::glue::errno, //
     };
     use kernel::{

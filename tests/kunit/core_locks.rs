@@ -95,11 +95,11 @@ mod suite {
         let other = Rig::new(c"blog_test_others", SMALL)?;
         let state = other.state()?;
         assert!(other.log(1));
-        state.set_level(None);
-        state.set_size_kb(64)?;
-        state.set_ring_kb(32)?;
-        state.set_enabled(false)?;
-        state.set_enabled(true)?;
+        state.set(Key::Level, 0)?;
+        state.set(Key::SizeKb, 64)?;
+        state.set(Key::RingKb, 32)?;
+        state.set(Key::Enable, 0)?;
+        state.set(Key::Enable, 1)?;
         state.clear();
         assert!(other.log(2));
         let read = Read::new(Some(state), 4096)?;
@@ -116,7 +116,7 @@ mod suite {
         let rig = Rig::new(c"blog_test_slow", SMALL)?;
         let state = rig.state()?;
         assert!(rig.log(1));
-        state.set_enabled(false)?;
+        state.set(Key::Enable, 0)?;
 
         // A task that runs and never sleeps could be in a log call.
         let busy = Meanwhile::run(|this| this.hold(spin_loop))?;
@@ -137,7 +137,7 @@ mod suite {
         // Nor a reader of this one. A task that switches it on waits.
         let wanted = state.clone();
         let on = Meanwhile::run(move |_| {
-            let _ = wanted.set_enabled(true);
+            let _ = wanted.set(Key::Enable, 1);
         })?;
         assert!(!rig.log(2));
         assert!(Read::new(Some(state.clone()), 4096)?.rings.is_empty());

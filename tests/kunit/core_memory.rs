@@ -11,6 +11,7 @@ mod memory_suite {
         log_to,
         state_of,
         until,
+        Key,
         Read,
         Rig,
         Thread,
@@ -158,7 +159,7 @@ mod memory_suite {
         };
         assert!(more(20_000));
         for kb in [128, 32, 64, 256, 48] {
-            state.set_size_kb(kb)?;
+            state.set(Key::SizeKb, kb)?;
             assert!(taken_kb(&rig)? <= kb);
             assert!(held(&rig)? <= kb * 1024);
             assert!(more(20_000));
@@ -224,12 +225,12 @@ mod memory_suite {
         assert!((0..WARN_RINGS).filter_map(held).sum::<u32>() <= share);
         // Without a share, they are like others.
         state.clear();
-        state.set_warn_share(0)?;
+        state.set(Key::WarnShare, 0)?;
         assert!((0..WARNINGS).all(|n| warn(&rig, n)));
         assert_eq!(warnings(&rig)?.len() as u64, WARNINGS);
         assert!(chatter(&rig));
         assert!(warnings(&rig)?.is_empty());
-        assert_eq!(state.set_warn_share(1025), Err(EINVAL));
+        assert_eq!(state.set(Key::WarnShare, 1025), Err(EINVAL));
         Ok(())
     }
 
@@ -248,9 +249,9 @@ mod memory_suite {
         }
         for round in 0..4 {
             for kb in [64, 512, 96, 256] {
-                state.set_size_kb(kb)?;
+                state.set(Key::SizeKb, kb)?;
                 assert!(taken_kb(&rig)? <= kb);
-                state.set_ring_kb(kb / 2)?;
+                state.set(Key::RingKb, kb / 2)?;
                 let read = Read::new(Some(state.clone()), 4096)?;
                 for ring in read.rings.iter().filter(|ring| ring.pid != -1) {
                     // Records of a task come in order; what is missing was overwritten.
@@ -317,12 +318,12 @@ mod memory_suite {
         let logged = (100_000..200_000).all(|n| rig.log(n));
         let after = used_kb();
         // No more can be had.
-        let more = rig.state()?.set_size_kb(1024);
+        let more = rig.state()?.set(Key::SizeKb, 1024);
         set_max_kb(0);
         assert!(logged && used <= limit && after == used && taken < 1024);
         assert_eq!(more, Err(ENOSPC));
         assert_eq!(taken_kb(&rig)?, taken);
-        rig.state()?.set_size_kb(1024)?;
+        rig.state()?.set(Key::SizeKb, 1024)?;
         assert_eq!(taken_kb(&rig)?, 1024);
         Ok(())
     }
@@ -350,7 +351,7 @@ mod memory_suite {
         let rig = rig?;
         // It gets none in the background.
         assert!(!rig.log(3));
-        rig.state()?.set_enabled(true)?;
+        rig.state()?.set(Key::Enable, 1)?;
         assert!(rig.log(4));
         let read = Read::new(Some(rig.state()?), 4096)?;
         let component = read.components.first().ok_or(ENOENT)?;
@@ -372,9 +373,9 @@ mod memory_suite {
         let rig = rig?;
         assert_eq!(taken_kb(&rig)?, 64);
         let state = rig.state()?;
-        let missing = || state.with(|inner| inner.missing_kb());
+        let missing = || state.look(|inner| state.missing_kb(inner));
         assert_eq!(missing(), 1024 - 64);
-        state.set_size_kb(1024)?;
+        state.set(Key::SizeKb, 1024)?;
         assert_eq!((missing(), taken_kb(&rig)?), (0, 1024));
         assert!((0..100_000).all(|n| rig.log(n)));
         Ok(())
@@ -491,20 +492,20 @@ mod memory_suite {
             || state.with(|inner| inner.memory().map_or(0, |memory| memory.pool.store.rings()));
         let before = rings();
         assert!(before >= 200);
-        assert_eq!(state.set_size_kb(16), Err(EBUSY));
+        assert_eq!(state.set(Key::SizeKb, 16), Err(EBUSY));
         assert_eq!(taken_kb(&rig)?, 1024);
         // Until a task that has ended is freed, it has its ring, and what that writes to.
-        until(|| state.set_size_kb(128).is_ok())?;
+        until(|| state.set(Key::SizeKb, 128).is_ok())?;
         assert_eq!((taken_kb(&rig)?, rings()), (128, before));
         for n in 0..100 {
             let thread = Thread::start(&rig, n..n + 1)?;
             assert_eq!(thread.wait(), Ok(0));
         }
         // All that goes with its memory.
-        state.set_enabled(false)?;
+        state.set(Key::Enable, 0)?;
         state.clear();
-        state.set_size_kb(16)?;
-        state.set_enabled(true)?;
+        state.set(Key::SizeKb, 16)?;
+        state.set(Key::Enable, 1)?;
         assert!(rig.log(1));
         assert_eq!(taken_kb(&rig)?, 16);
         Ok(())

@@ -267,7 +267,7 @@ mod suite {
             assert!(read.components.first().is_some_and(|c| !c.attached));
             assert!(read.only_ring()?.counts_from(1));
             assert_eq!(read.only_ring()?.records, round);
-            state.set_ring_kb(8)?;
+            state.set(Key::RingKb, 8)?;
         }
         // One that was off stays as well, and goes before those with records; one that was cleared
         // goes at once.
@@ -392,7 +392,7 @@ mod suite {
         drop(module);
         take_away(c"blog_test_late")?;
         let last = rigs.last().ok_or(EINVAL)?;
-        last.state()?.set_enabled(true)?;
+        last.state()?.set(Key::Enable, 1)?;
         assert!(last.log(7));
         let read = Read::new(Some(last.state()?), 4096)?;
         assert_eq!(&*read.only_ring()?.numbers, &[7]);
@@ -433,7 +433,7 @@ mod suite {
         let state = state_of(c"blog_test_static")?;
         assert!(module.0.threshold() != 0);
         assert!(log(&module.0, 1));
-        state.set_ring_kb(64)?;
+        state.set(Key::RingKb, 64)?;
         drop(module);
 
         // Its records can still be read.
@@ -448,14 +448,14 @@ mod suite {
         let read = Read::new(Some(state.clone()), 4096)?;
         assert_eq!(&*read.only_ring()?.numbers, &[1, 2]);
         // What was set stays.
-        assert_eq!(state.with(|inner| inner.ring_kb), 64);
+        assert_eq!(state.get(Key::RingKb), 64);
         drop(module);
 
         // Switched off while it is away.
-        state.set_enabled(false)?;
+        state.set(Key::Enable, 0)?;
         let module = Module::load(c"blog_test_static")?;
         assert!(!log(&module.0, 3));
-        state.set_enabled(true)?;
+        state.set(Key::Enable, 1)?;
         assert!(log(&module.0, 4));
         drop(module);
 
@@ -475,7 +475,7 @@ mod suite {
         }
         let module = Module::of(raw)?;
         let state = state_of(c"blog_test_junk")?;
-        assert_eq!(state.look(|inner| inner.level), Some(Level::Info));
+        assert_eq!(state.get(Key::Level), Level::Info as u32);
         assert!(state.mode() == Mode::Overwrite);
         assert!(log(&module.0, 1));
         drop(module);

@@ -80,6 +80,8 @@ use crate::{
     write::slow::blog_reserve, //
 };
 
+pub(crate) use crate::registry::settings::Key;
+
 /// Records of [`Rig::log`] in one page.
 pub(crate) const PER_PAGE: u64 = ((PAGE_SIZE - PAGE_HEADER_SIZE) / 16) as u64;
 

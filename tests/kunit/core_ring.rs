@@ -163,7 +163,7 @@ mod suite {
             (lost, 0)
         );
         // Room for one page more.
-        state.set_ring_kb(20)?;
+        state.set(Key::RingKb, 20)?;
         assert!(rig.log(1_000_000));
         let read = Read::new(Some(state), 4096)?;
         let ring = read.only_ring()?;
@@ -226,15 +226,15 @@ mod suite {
         let state = rig.state()?;
         let threshold = || rig.raw().threshold();
         assert_eq!(threshold(), Level::Info as u8 + 1);
-        state.set_level(Some(Level::Trace));
+        state.set(Key::Level, 5)?;
         assert_eq!(threshold(), 6);
-        state.set_level(None);
+        state.set(Key::Level, 0)?;
         assert_eq!(threshold(), 1);
-        state.set_enabled(false)?;
+        state.set(Key::Enable, 0)?;
         assert_eq!(threshold(), 0);
-        state.set_level(Some(Level::Err));
+        state.set(Key::Level, 1)?;
         assert_eq!(threshold(), 0);
-        state.set_enabled(true)?;
+        state.set(Key::Enable, 1)?;
         assert_eq!(threshold(), 2);
         Ok(())
     }
@@ -298,12 +298,12 @@ mod suite {
         let rig = Rig::new(c"blog_test_free", config(64, 64, Mode::Overwrite))?;
         let state = rig.state()?;
         assert!(rig.log(1));
-        state.set_enabled(false)?;
+        state.set(Key::Enable, 0)?;
         assert!(state.with(|inner| inner.memory().is_some()));
         state.clear();
         assert!(state.with(|inner| inner.memory().is_none()));
         assert_eq!(Read::new(Some(state.clone()), 4096)?.rings.len(), 0);
-        state.set_enabled(true)?;
+        state.set(Key::Enable, 1)?;
         assert!(rig.log(2));
         let read = Read::new(Some(state), 4096)?;
         assert_eq!(&*read.only_ring()?.numbers, &[2]);
@@ -321,23 +321,23 @@ mod suite {
         };
         assert!(fits(64));
         for bad in [0, 1, 15, (1 << 20) + 1, u32::MAX] {
-            assert_eq!(state.set_size_kb(bad), Err(EINVAL));
+            assert_eq!(state.set(Key::SizeKb, bad), Err(EINVAL));
         }
         for bad in [0, 7, (1 << 20) + 1, u32::MAX] {
-            assert_eq!(state.set_ring_kb(bad), Err(EINVAL));
+            assert_eq!(state.set(Key::RingKb, bad), Err(EINVAL));
         }
-        state.set_size_kb(256)?;
+        state.set(Key::SizeKb, 256)?;
         assert!(!fits(64) && fits(256));
         // Beyond the limit for all components.
         if crate::sys::params::max_kb() < 1 << 20 {
-            assert_eq!(state.set_size_kb(1 << 20), Err(ENOSPC));
+            assert_eq!(state.set(Key::SizeKb, 1 << 20), Err(ENOSPC));
         }
-        assert_eq!(state.with(|inner| inner.size_kb), 256);
+        assert_eq!(state.get(Key::SizeKb), 256);
         // Far, while a task has a ring.
         assert!(rig.log(0));
-        state.set_size_kb(2048)?;
+        state.set(Key::SizeKb, 2048)?;
         assert!(!fits(1024) && fits(2048));
-        state.set_size_kb(256)?;
+        state.set(Key::SizeKb, 256)?;
         assert!(fits(256));
         Ok(())
     }
@@ -428,9 +428,9 @@ mod suite {
         let mut file = KVVec::new();
         while take(&mut walk, &mut file)? != Some(Kind::Ring as u8) {}
         // All is freed, and the same ring writes other pages, at the same places.
-        state.set_enabled(false)?;
+        state.set(Key::Enable, 0)?;
         state.clear();
-        state.set_enabled(true)?;
+        state.set(Key::Enable, 1)?;
         for n in 0..PER_PAGE * 3 {
             assert!(rig.log(1_000_000 + n));
         }

@@ -100,9 +100,9 @@ mod suite {
         let rig = Rig::new(c"blog_test_set", SMALL)?;
         let state = rig.state()?;
         let now = || component(c"blog_test_set").map(|(_, c)| c);
-        state.set_ring_kb(32)?;
-        state.set_level(None);
-        state.set_mode(kernel::blog::Mode::Discard);
+        state.set(Key::RingKb, 32)?;
+        state.set(Key::Level, 0)?;
+        state.set(Key::Mode, 1)?;
         let c = now().ok_or(ENOENT)?;
         assert_eq!(
             (c.magic, c.size as usize),
@@ -114,12 +114,12 @@ mod suite {
         assert_eq!(c.cleared, 0);
         state.clear();
         assert!(now().is_some_and(|c| c.cleared != 0));
-        state.set_enabled(false)?;
+        state.set(Key::Enable, 0)?;
         assert_eq!(now().map(|c| c.enabled), Some(0));
         assert!(now().is_some_and(|c| c.memory != 0));
         state.clear();
         assert!(now().is_some_and(|c| c.memory == 0 && c.cleared == 0));
-        state.set_enabled(true)?;
+        state.set(Key::Enable, 1)?;
         assert!(now().is_some_and(|c| c.memory != 0));
         drop(rig);
         assert!(now().is_none());

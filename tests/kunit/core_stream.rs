@@ -254,10 +254,10 @@ mod suite {
             assert!(rig.log(n));
         }
         tape.pass(4096)?;
-        state.set_enabled(false)?;
+        state.set(Key::Enable, 0)?;
         state.clear();
         tape.pass(4096)?;
-        state.set_enabled(true)?;
+        state.set(Key::Enable, 1)?;
         for n in 0..7 {
             assert!(rig.log(n));
         }

@@ -14,14 +14,12 @@ mod suite {
         },
         tests::rig::{
             copy,
+            Key,
             Rig, //
         }, //
     };
     use kernel::{
-        blog::{
-            wire::record::Level,
-            Config, //
-        },
+        blog::Config,
         prelude::*, //
     };
 
@@ -37,10 +35,10 @@ mod suite {
         // Its length, and it, without the newline at the end.
         let line = b"\x09two\nlines";
         assert_eq!(file.windows(line.len()).filter(|w| *w == line).count(), 1);
-        state.set_level(Some(Level::Warn));
+        state.set(Key::Level, 2)?;
         assert_eq!(mark(&state, "too unimportant"), Err(EBADF));
-        state.set_level(Some(Level::Info));
-        state.set_enabled(false)?;
+        state.set(Key::Level, 3)?;
+        state.set(Key::Enable, 0)?;
         assert_eq!(mark(&state, "off"), Err(EBADF));
         Ok(())
     }

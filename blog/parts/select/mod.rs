@@ -20,7 +20,10 @@ use crate::{
         Choice,
         CHOOSE, //
     },
-    registry::words, //
+    registry::{
+        settings::parse_level,
+        words, //
+    }, //
 };
 
 /// KUnit can only be called from here if it is built in, or this is a module, too.
@@ -73,7 +76,7 @@ impl Chosen {
                         new.tasks.push(id, GFP_KERNEL)?;
                     }
                     "level" if new.level.is_none() => {
-                        new.level = Some(words::parse_level(value)?.ok_or(EINVAL)?);
+                        new.level = Some(parse_level(value)?);
                     }
                     "site" => new.sites.push(words::ids(value)?, GFP_KERNEL)?,
                     _ => return Err(EINVAL),

@@ -82,7 +82,7 @@ impl Wishes {
             let old = str::from_utf8(old)
                 .ok()
                 .and_then(|old| parse::parse(old).ok());
-            old.is_some_and(|old| old.names != new.names || !new.settings.cover(&old.settings))
+            old.is_some_and(|old| !new.covers(&old))
         });
         if self.0.iter().map(|old| old.len() + 1).sum::<usize>() + text.len() >= BYTES_MAX {
             return Err(ENOSPC);
@@ -124,7 +124,7 @@ fn fulfil(state: &State) {
         if !wish.is_for(name.to_bytes()) {
             continue;
         }
-        if let Err(e) = parse::apply(state, &wish.settings) {
+        if let Err(e) = wish.apply(state) {
             pr_warn!(
                 "{}: can't have all settings that component= wishes: {e:?}\n",
                 shown(name)
@@ -162,7 +162,7 @@ unsafe extern "C" fn blog_wish(text: *const c_char) -> c_int {
             WISHES.lock().add(text)?;
             let wish = parse::parse(text)?;
             for state in components().filter(|state| wish.is_for(state.name().to_bytes())) {
-                result = result.and(parse::apply(&state, &wish.settings).map(|()| 0));
+                result = result.and(wish.apply(&state).map(|()| 0));
             }
         }
         result

@@ -6,34 +6,34 @@ use kernel::prelude::*;
 
 #[kunit_tests(blog_settings)]
 mod suite {
-    use super::super::parse::{
-        apply,
-        parse as settings, //
+    use super::super::parse::parse;
+    use crate::{
+        registry::settings::Key,
+        tests::rig::Rig, //
     };
-    use crate::tests::rig::Rig;
     use kernel::{
-        blog::{
-            ring::Mode,
-            wire::types::Privacy,
-            Config, //
-        },
+        blog::Config,
         prelude::*, //
     };
 
     #[test]
     fn settings_are_for_names() -> Result {
-        let wish = settings("a:1:level=off,size_kb=16,mode=discard,enable=0,ring_kb=1048576")?;
+        let wish = parse("a:1:level=off,size_kb=16,mode=discard,enable=0,ring_kb=1048576")?;
         assert_eq!(wish.names, "a:1");
-        let all = wish.settings;
-        assert_eq!((all.level, all.enabled), (Some(None), Some(false)));
-        assert_eq!(
-            (all.mode, all.size_kb, all.ring_kb),
-            (Some(Mode::Discard), Some(16), Some(1 << 20))
-        );
-        let one = settings("b*:size_kb=64")?;
-        assert!(all.cover(&one.settings) && !one.settings.cover(&all));
+        for (key, value) in [
+            (Key::Level, Some(0)),
+            (Key::SizeKb, Some(16)),
+            (Key::Mode, Some(1)),
+            (Key::Enable, Some(0)),
+            (Key::RingKb, Some(1 << 20)),
+            (Key::Private, None),
+        ] {
+            assert_eq!(wish.settings[key as usize], value);
+        }
+        let (all, one) = (parse("b*:size_kb=16,level=1")?, parse("b*:size_kb=64")?);
+        assert!(all.covers(&one) && !one.covers(&all) && !wish.covers(&one));
         assert!(one.is_for(b"b") && one.is_for(b"bc") && !one.is_for(b"ab"));
-        assert!(wish.is_for(b"a:1") && !wish.is_for(b"a:12") && settings("*:level=1")?.is_for(b""));
+        assert!(wish.is_for(b"a:1") && !wish.is_for(b"a:12") && parse("*:level=1")?.is_for(b""));
         for bad in [
             "",
             "a",
@@ -52,7 +52,7 @@ mod suite {
             "a:clear=1",
             "a:enable=2",
         ] {
-            assert!(settings(bad).is_err());
+            assert!(parse(bad).is_err());
         }
         Ok(())
     }
@@ -61,13 +61,10 @@ mod suite {
     fn a_component_has_what_is_given() -> Result {
         let rig = Rig::new(c"settings", Config::new())?;
         let state = rig.state()?;
-        let size_kb = state.look(|inner| inner.size_kb);
-        apply(
-            &state,
-            &settings("*:private=keep,level=debug,ring_kb=8")?.settings,
-        )?;
-        let is = state.look(|inner| (inner.privacy, inner.ring_kb, inner.size_kb, inner.enabled));
-        assert!(is == (Privacy::Keep, 8, size_kb, true));
+        let size_kb = state.get(Key::SizeKb);
+        parse("*:private=keep,level=debug,ring_kb=8")?.apply(&state)?;
+        let is = [Key::Private, Key::RingKb, Key::SizeKb, Key::Enable].map(|key| state.get(key));
+        assert_eq!(is, [2, 8, size_kb, 1]);
         Ok(())
     }
 }
