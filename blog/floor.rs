@@ -29,9 +29,8 @@ pub(crate) struct Part {
     pub(crate) event: fn(Event<'_>),
     /// More files in the folder of each component.
     pub(crate) files: &'static [FileOf<State>],
-    /// Makes other files than text in the folder of a component; or, if there is none, in ours,
-    /// where their names must be reserved.
-    pub(crate) folder: fn(&Dir, Option<&State>),
+    /// Makes a folder in ours, with a name that is reserved.
+    pub(crate) folder: fn(&Dir),
     /// More lines of the file `stats` of a component.
     pub(crate) stats: fn(&State, &mut fmt::Formatter<'_>) -> fmt::Result,
 }
@@ -44,7 +43,7 @@ impl Part {
         tick: || (),
         event: |_| (),
         files: &[],
-        folder: |_, _| (),
+        folder: |_| (),
         stats: |_, _| Ok(()),
     };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The files of the folder `blog` in tracefs and debugfs, and the effects of reading and writing
+//! The files of the folder `blog` in tracefs or debugfs, and the effects of reading and writing
 //! them.
 //!
 //! `life.rs` calls this when a component comes and goes. The registry parses and executes writes.
@@ -49,6 +49,7 @@ use crate::{
         tree::{
             self,
             Dir,
+            Folder,
             OpenFile,
             Shape, //
         },
@@ -100,7 +101,7 @@ const READ: u16 = 0o440;
 
 /// Our directory, if there is one yet, and those of components, by slot.
 struct Tree {
-    root: Option<Dir>,
+    top: Option<Dir>,
     components: [Option<Dir>; MAX_COMPONENTS],
 }
 
@@ -108,7 +109,7 @@ global_lock! {
     // SAFETY: `prepare` is called before anything else here.
     /// The lock is held while a component's directory is made or removed.
     unsafe(uninit) static TREE: Mutex<Tree> = Tree {
-        root: None,
+        top: None,
         components: [const { None }; MAX_COMPONENTS],
     };
 }
@@ -123,15 +124,6 @@ const _: () = {
     assert!(is_reserved(SNAPSHOT.to_bytes()) && is_reserved(STREAM.to_bytes()));
 };
 
-/// Makes the files of a directory, of a component or, where that is 0, of none.
-fn create_files(dir: &Dir, of: u64) {
-    for text in Text::all(of == 0) {
-        dir.file::<OpenText>(text.name(), text.mode(), of);
-    }
-    dir.file::<Reader<false>>(SNAPSHOT, READ, of);
-    dir.file::<Reader<true>>(STREAM, READ, of);
-}
-
 /// Makes the rest ready. Before there are components.
 pub(crate) fn prepare() {
     // SAFETY: Called once, first.
@@ -140,11 +132,17 @@ pub(crate) fn prepare() {
 
 /// Makes our directory and the files in it, and those of the components that there are.
 pub(crate) fn init() {
-    let root = Dir::root();
-    create_files(&root, 0);
-    parts().for_each(|part| (part.folder)(&root, None));
+    for folder in [Folder::Top, Folder::Component] {
+        for text in Text::all(folder) {
+            folder.add::<OpenText>(text.name(), text.mode());
+        }
+        folder.add::<Reader<false>>(SNAPSHOT, READ);
+        folder.add::<Reader<true>>(STREAM, READ);
+    }
+    let top = Dir::top();
+    parts().for_each(|part| (part.folder)(&top));
     // A component whose place is taken from here on finds our directory. The others are found here.
-    TREE.lock().root = Some(root);
+    TREE.lock().top = Some(top);
     registry::components().for_each(|state| create(&state));
 }
 
@@ -152,19 +150,16 @@ pub(crate) fn init() {
 /// nothing happens. Before [`init`], which makes it then, there is no place for it.
 pub(crate) fn create(state: &State) {
     let mut tree = TREE.lock();
-    let Tree { root, components } = &mut *tree;
+    let Tree { top, components } = &mut *tree;
     let place = components.get_mut(usize::from(state.slot()));
-    let Some((root, place)) = root.as_ref().zip(place) else {
+    let Some((top, place)) = top.as_ref().zip(place) else {
         return;
     };
     // One that goes from here on is found by `remove`.
     if state.is_gone() || place.is_some() {
         return;
     }
-    let dir = root.dir(state.name());
-    create_files(&dir, state.id());
-    parts().for_each(|part| (part.folder)(&dir, Some(state)));
-    *place = Some(dir);
+    *place = Some(top.dir(Folder::Component, state.name(), state.id()));
 }
 
 /// Removes the directory of a component that is out of the registry, and whose place is still its
@@ -194,7 +189,8 @@ enum Text {
 
 impl Text {
     /// Those in our directory, or those in a component's.
-    fn all(is_ours: bool) -> impl Iterator<Item = Self> {
+    fn all(folder: Folder) -> impl Iterator<Item = Self> {
+        let is_ours = matches!(folder, Folder::Top);
         let ours = GLOBAL.iter().filter(move |_| is_ours).map(Self::Global);
         let of_parts = parts().flat_map(|part| part.files);
         let of = Iterator::chain(COMPONENT.iter(), of_parts).map(Self::Of);
@@ -254,14 +250,15 @@ impl fmt::Display for OpenText {
 impl OpenFile for OpenText {
     const SHAPE: Shape = Shape::Text;
 
-    fn open(of: u64, file: &File) -> Result<KBox<Self>> {
+    fn open(of: u64, file: &File) -> Result<Self> {
         hook::may_open()?;
         let state = registry::by_id(of)?;
         let name = tree::name_of(file);
-        let text = Text::all(of == 0).find(|text| text.name() == name);
+        let folder = state.as_ref().map_or(Folder::Top, |_| Folder::Component);
+        let text = Text::all(folder).find(|text| text.name() == name);
         let text = text.ok_or(EINVAL)?;
         let said = KBox::pin_init(new_mutex!(Said(KVVec::new())), GFP_KERNEL)?;
-        Ok(KBox::new(Self { state, text, said }, GFP_KERNEL)?)
+        Ok(Self { state, text, said })
     }
 
     /// Reads on; at the start of the file, makes its text anew.

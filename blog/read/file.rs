@@ -45,7 +45,7 @@ pub(crate) struct Reader<const STREAM: bool> {
 impl<const STREAM: bool> OpenFile for Reader<STREAM> {
     const SHAPE: Shape = Shape::Stream;
 
-    fn open(of: u64, file: &File) -> Result<KBox<Self>> {
+    fn open(of: u64, file: &File) -> Result<Self> {
         hook::may_open()?;
         let addresses = hook::shows_addresses(file);
         let only = registry::by_id(of)?;
@@ -55,7 +55,7 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
         };
         let walk = Walk::new(form, only, addresses)?;
         let walk = KBox::pin_init(new_mutex!(walk), GFP_KERNEL)?;
-        Ok(KBox::new(Self { walk }, GFP_KERNEL)?)
+        Ok(Self { walk })
     }
 
     /// Reads on; 0 at the end. If there is nothing to read now, it waits, or with `O_NONBLOCK`

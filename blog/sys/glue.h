@@ -10,7 +10,7 @@
 #include <linux/blog.h>
 #include <linux/types.h>
 
-struct dentry;
+struct eventfs_inode;
 struct file;
 struct file_operations;
 struct iov_iter;
@@ -34,12 +34,6 @@ int blog_may_open(void);
 bool blog_shows_addresses(const struct file *file);
 bool blog_boots_off(void);
 
-/* In sys/tracefs.c, which is built in, for sys/tree.c: only in a kernel that has that. */
-struct dentry *blog_tracefs_dir(const char *name, struct dentry *parent);
-void blog_tracefs_file(const char *name, umode_t mode, struct dentry *parent, unsigned long data,
-		       const struct file_operations *fops);
-void blog_tracefs_remove(struct dentry *dir);
-
 /* What a kind of file is like; Shape of sys/tree.rs. */
 enum blog_shape {
 	BLOG_SHAPE_TEXT,
@@ -49,7 +43,10 @@ enum blog_shape {
 	BLOG_SHAPES
 };
 
-/* What a kind of file does; struct FileKind of sys/tree.rs, and what @open has made. */
+/*
+ * What a kind of file does; struct FileKind of sys/tree.rs, a pointer to which is at the start of
+ * what @open has made.
+ */
 struct blog_file_kind {
 	enum blog_shape shape;
 	int (*open)(unsigned long of, const struct file *file, void **opened);
@@ -62,18 +59,31 @@ struct blog_file_kind {
 		    unsigned long count);
 };
 
-/* A folder; struct Dir of sys/tree.rs. */
-struct blog_dir {
-	struct dentry *tracefs;
-	struct dentry *debugfs;
+/* A kind of folder; Folder of sys/tree.rs. */
+enum blog_folder { BLOG_FOLDER_TOP, BLOG_FOLDER_COMPONENT, BLOG_FOLDER_PART, BLOG_FOLDERS };
+
+/* The most files of a folder. */
+#define BLOG_FILES_MAX 24
+
+/* A file of a folder. */
+struct blog_file {
+	const char *name;
+	umode_t mode;
+	const struct blog_file_kind *kind;
+	const struct file_operations *fops;
 };
 
+/* In sys/tracefs.c, which is built in, for sys/tree.c: only in a kernel that has that. */
+struct eventfs_inode *blog_tracefs_dir(enum blog_folder folder, const char *name,
+				       struct eventfs_inode *in, const struct blog_file *files,
+				       unsigned long of);
+void blog_tracefs_remove(struct eventfs_inode *dir);
+
 /* In C, called from Rust. */
-struct blog_dir blog_tree_start(void);
-struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in);
-void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data,
-		      const struct blog_file_kind *kind);
-void blog_dir_remove(const struct blog_dir *dir);
+void blog_file_add(enum blog_folder folder, const char *name, umode_t mode,
+		   const struct blog_file_kind *kind);
+void *blog_dir_create(enum blog_folder folder, const char *name, void *in, unsigned long of);
+void blog_dir_remove(void *dir);
 int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *page);
 const char *blog_file_name(const struct file *file);
 /* On kernels without patches: what hookless.c calls. */
@@ -100,6 +110,7 @@ void blog_wake_in(u32 ms);
 /* For KUnit suites; some are in tests/. */
 int blog_set_max_kb(u32 kb);
 void blog_pretend_reclaim(bool begin);
+unsigned long blog_free_kb(void);
 char blog_state_letter(u32 state, u32 exit_state);
 void blog_wake_cpus(void);
 

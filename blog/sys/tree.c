@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The folder "blog" with its files, in tracefs (of a patched kernel) and in debugfs:
- * the same files, wherever the kernel has a place for them. A file's data is the
- * number of its subject, which BLog looks up whenever the file is opened.
+ * The folder "blog" with its files, in tracefs (of a patched kernel) or else in debugfs. A file's
+ * data is the number of its subject, which BLog looks up whenever the file is opened, times
+ * BLOG_FOLDERS, plus its kind of folder.
  */
 
 #include <linux/bug.h>
@@ -26,27 +26,31 @@
 /* The most bytes of a write. */
 #define BLOG_WRITE_MAX 4096
 
-/* The most kinds of files of one shape. */
-#define BLOG_KINDS_MAX 2
+/* The files of each kind of folder; those end with one without a name. */
+static struct blog_file blog_files[BLOG_FOLDERS][BLOG_FILES_MAX + 1];
 
-static const struct file_operations blog_fops[BLOG_SHAPES][BLOG_KINDS_MAX];
+const char *blog_file_name(const struct file *file)
+{
+	return file->f_path.dentry->d_name.name;
+}
 
-/* By shape, kinds of which there is a file: each has its own of blog_fops. */
-static const struct blog_file_kind *blog_kinds[BLOG_SHAPES][BLOG_KINDS_MAX];
-
+/* What an open file is: what its kind has made begins with that. */
 static const struct blog_file_kind *blog_kind(const struct file *file)
 {
-	return (&blog_kinds[0][0])[file->f_op - &blog_fops[0][0]];
+	return *(const struct blog_file_kind **)file->private_data;
 }
 
 static int blog_file_open(struct inode *inode, struct file *file)
 {
-	const struct blog_file_kind *kind = blog_kind(file);
+	unsigned long of = (unsigned long)inode->i_private;
+	const struct blog_file *entry = blog_files[of % BLOG_FOLDERS];
 
+	while (strcmp(entry->name, blog_file_name(file)))
+		entry++;
 	/* It never fails. */
-	if (kind->shape == BLOG_SHAPE_STREAM)
+	if (entry->kind->shape == BLOG_SHAPE_STREAM)
 		stream_open(inode, file);
-	return kind->open((unsigned long)inode->i_private, file, &file->private_data);
+	return entry->kind->open(of / BLOG_FOLDERS, file, &file->private_data);
 }
 
 static int blog_file_release(struct inode *inode, struct file *file)
@@ -110,13 +114,8 @@ int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *
 	return vm_insert_page(area, area->vm_start + n * PAGE_SIZE, page);
 }
 
-const char *blog_file_name(const struct file *file)
-{
-	return file->f_path.dentry->d_name.name;
-}
-
-static const struct file_operations blog_fops[BLOG_SHAPES][BLOG_KINDS_MAX] = {
-	[BLOG_SHAPE_TEXT][0 ... BLOG_KINDS_MAX - 1] = {
+static const struct file_operations blog_fops[BLOG_SHAPES] = {
+	[BLOG_SHAPE_TEXT] = {
 		.open = blog_file_open,
 		.release = blog_file_release,
 		.read_iter = blog_file_read,
@@ -124,7 +123,7 @@ static const struct file_operations blog_fops[BLOG_SHAPES][BLOG_KINDS_MAX] = {
 		.poll = blog_file_poll,
 		.llseek = default_llseek,
 	},
-	[BLOG_SHAPE_STREAM][0 ... BLOG_KINDS_MAX - 1] = {
+	[BLOG_SHAPE_STREAM] = {
 		.open = blog_file_open,
 		.release = blog_file_release,
 		.read_iter = blog_file_read,
@@ -132,7 +131,7 @@ static const struct file_operations blog_fops[BLOG_SHAPES][BLOG_KINDS_MAX] = {
 		.poll = blog_file_poll,
 		.splice_read = blog_file_splice,
 	},
-	[BLOG_SHAPE_COPY][0 ... BLOG_KINDS_MAX - 1] = {
+	[BLOG_SHAPE_COPY] = {
 		.open = blog_file_open,
 		.release = blog_file_release,
 		.read_iter = blog_file_read,
@@ -140,77 +139,63 @@ static const struct file_operations blog_fops[BLOG_SHAPES][BLOG_KINDS_MAX] = {
 		.llseek = default_llseek,
 	},
 	/* Debugfs opens no file with mmap() under lockdown. */
-	[BLOG_SHAPE_MAP][0 ... BLOG_KINDS_MAX - 1] = {
+	[BLOG_SHAPE_MAP] = {
 		.open = blog_file_open,
 		.release = blog_file_release,
 		.mmap = blog_file_mmap,
 	},
 };
 
-/* The folder "blog". */
-struct blog_dir blog_tree_start(void)
+/* Adds a file to the folders of a kind, before there is one. @name and @kind stay. */
+void blog_file_add(enum blog_folder folder, const char *name, umode_t mode,
+		   const struct blog_file_kind *kind)
 {
-	struct blog_dir root = {
-		.tracefs = BLOG_HAS_TRACEFS ? blog_tracefs_dir("blog", NULL) : NULL,
-		.debugfs = debugfs_create_dir("blog", NULL),
-	};
+	u32 i = 0;
 
-	if (!IS_ERR(root.debugfs))
-		return root;
-	if (root.tracefs)
-		pr_info("blog: no debugfs; the files are in tracefs, in /sys/kernel/tracing/blog\n");
-	else
-		pr_warn("blog: neither debugfs nor tracefs is allowed, so there are no files; crash dumps and last words have the records\n");
-	return root;
+	while (blog_files[folder][i].name)
+		i++;
+	if (!WARN_ON_ONCE(i == BLOG_FILES_MAX))
+		blog_files[folder][i] =
+			(struct blog_file){ name, mode, kind, &blog_fops[kind->shape] };
 }
 
-/* A folder in another one, wherever that is. */
-struct blog_dir blog_dir_create(const char *name, const struct blog_dir *in)
-{
-	struct blog_dir dir = {
-		.tracefs = BLOG_HAS_TRACEFS && in->tracefs ? blog_tracefs_dir(name, in->tracefs) :
-							     NULL,
-		/* It returns an error that is given as a folder. */
-		.debugfs = debugfs_create_dir(name, in->debugfs),
-	};
+/* Whether the folders are in tracefs. */
+static bool blog_in_tracefs;
 
+/*
+ * A folder in another one, or at the top where that is NULL; one at a time. An error is one for
+ * what would be in it, too. Debugfs's own guard around each call of a file isn't needed: what is
+ * open keeps what it needs.
+ */
+void *blog_dir_create(enum blog_folder folder, const char *name, void *in, unsigned long of)
+{
+	const struct blog_file *file = blog_files[folder];
+	void *dir;
+
+	of = of * BLOG_FOLDERS + folder;
+	if (IS_ERR(in))
+		return in;
+	if (BLOG_HAS_TRACEFS && (blog_in_tracefs || !in)) {
+		dir = blog_tracefs_dir(folder, name, in, file, of);
+		blog_in_tracefs |= !in && !IS_ERR_OR_NULL(dir);
+		if (blog_in_tracefs && !in)
+			debugfs_create_symlink(name, NULL, "/sys/kernel/tracing/blog");
+		if (blog_in_tracefs)
+			return dir;
+	}
+	dir = debugfs_create_dir(name, in);
+	if (!in && IS_ERR(dir))
+		pr_warn("blog: neither debugfs nor tracefs is allowed, so there are no files; crash dumps and last words have the records\n");
+	for (; file->name; file++)
+		debugfs_create_file_unsafe(file->name, file->mode, dir, (void *)of, file->fops);
 	return dir;
 }
 
-/* What the kernel calls of a kind of file; NULL if there are too many kinds. */
-static const struct file_operations *blog_fops_of(const struct blog_file_kind *kind)
-{
-	u32 shape = kind->shape, i;
-
-	for (i = 0; i < BLOG_KINDS_MAX; i++) {
-		if (!blog_kinds[shape][i])
-			blog_kinds[shape][i] = kind;
-		if (blog_kinds[shape][i] == kind)
-			return &blog_fops[shape][i];
-	}
-	return NULL;
-}
-
-/*
- * A file in it; one at a time. @kind stays. Debugfs's own guard around each call isn't
- * needed: what is open keeps what it needs.
- */
-void blog_file_create(const char *name, umode_t mode, const struct blog_dir *in, unsigned long data,
-		      const struct blog_file_kind *kind)
-{
-	const struct file_operations *fops = blog_fops_of(kind);
-
-	if (WARN_ON_ONCE(!fops))
-		return;
-	if (BLOG_HAS_TRACEFS)
-		blog_tracefs_file(name, mode, in->tracefs, data, fops);
-	debugfs_create_file_unsafe(name, mode, in->debugfs, (void *)data, fops);
-}
-
 /* Removes it with all that is in it. Files that are open stay open. */
-void blog_dir_remove(const struct blog_dir *dir)
+void blog_dir_remove(void *dir)
 {
-	if (BLOG_HAS_TRACEFS)
-		blog_tracefs_remove(dir->tracefs);
-	debugfs_remove(dir->debugfs);
+	if (BLOG_HAS_TRACEFS && blog_in_tracefs)
+		blog_tracefs_remove(dir);
+	else
+		debugfs_remove(dir);
 }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The folder `blog` in tracefs and debugfs, and its files: the Rust side of `tree.c`.
+//! The folder `blog` in tracefs or debugfs, and its files: the Rust side of `tree.c`.
 //!
 //! An open file has data of its own, may block, and may be polled. Files of `kernel::debugfs` can
 //! do none of that. A file has the number of its subject, and not a reference to it: opening a file
 //! whose subject is gone fails.
 
 use core::{
+    ptr,
     slice,
     str, //
 };
-#[cfg(CONFIG_BLOG_KUNIT_TEST)]
-use kernel::error::from_err_ptr;
 use kernel::{
     bindings,
     error::{
@@ -47,7 +46,7 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
     const SHAPE: Shape;
 
     /// Opens the file that was made with the number `of`.
-    fn open(of: u64, file: &File) -> Result<KBox<Self>>;
+    fn open(of: u64, file: &File) -> Result<Self>;
 
     /// Reads on at `at`, which means nothing for a stream.
     fn read(&self, _file: &File, _to: &mut IovIterDest<'_>, _at: &mut Offset) -> Result<usize> {
@@ -106,6 +105,13 @@ impl FileKind {
     }
 }
 
+/// An open file.
+#[repr(C)]
+struct Opened<T> {
+    kind: &'static FileKind,
+    file: T,
+}
+
 /// # Safety
 ///
 /// The kernel is opening the file, and `opened` is valid for a write.
@@ -114,9 +120,11 @@ unsafe extern "C" fn open<T: OpenFile>(
     file: *const bindings::file,
     opened: *mut *mut c_void,
 ) -> c_int {
+    let kind = const { &FileKind::of::<T>() };
     // SAFETY: By this function's requirement.
     from_result(|| unsafe {
-        *opened = KBox::into_raw(T::open(of as u64, File::from_raw_file(file))?).cast();
+        let file = T::open(of as u64, File::from_raw_file(file))?;
+        *opened = KBox::into_raw(KBox::new(Opened { kind, file }, GFP_KERNEL)?).cast();
         Ok(0)
     })
 }
@@ -126,7 +134,7 @@ unsafe extern "C" fn open<T: OpenFile>(
 /// [`open`] has made this, and this is its last use.
 unsafe extern "C" fn release<T: OpenFile>(this: *mut c_void) {
     // SAFETY: By this function's requirement.
-    drop(unsafe { KBox::from_raw(this.cast::<T>()) });
+    drop(unsafe { KBox::from_raw(this.cast::<Opened<T>>()) });
 }
 
 /// # Safety
@@ -140,7 +148,7 @@ unsafe extern "C" fn read<T: OpenFile>(
 ) -> isize {
     // SAFETY: By this function's requirement; a file is read to what can be written to.
     from_result(|| unsafe {
-        let this = &*this.cast::<T>();
+        let this = &(*this.cast::<Opened<T>>()).file;
         let n = this.read(
             File::from_raw_file(file),
             IovIterDest::from_raw(to),
@@ -159,7 +167,10 @@ unsafe extern "C" fn write<T: OpenFile>(
     size: usize,
 ) -> c_int {
     // SAFETY: By this function's requirement.
-    let (this, text) = unsafe { (&*this.cast::<T>(), slice::from_raw_parts(text, size)) };
+    let (this, text) = unsafe {
+        let text = slice::from_raw_parts(text, size);
+        (&(*this.cast::<Opened<T>>()).file, text)
+    };
     from_result(|| {
         this.write(str::from_utf8(text).map_err(|_| EINVAL)?)?;
         Ok(0)
@@ -176,7 +187,7 @@ unsafe extern "C" fn poll<T: OpenFile>(
 ) -> u32 {
     // SAFETY: By this function's requirement.
     unsafe {
-        let this = &*this.cast::<T>();
+        let this = &(*this.cast::<Opened<T>>()).file;
         this.poll(File::from_raw_file(file), PollTable::from_raw(table))
     }
 }
@@ -191,21 +202,19 @@ unsafe extern "C" fn mmap<T: OpenFile>(
     count: usize,
 ) -> c_int {
     // SAFETY: By this function's requirement.
-    let this = unsafe { &*this.cast::<T>() };
+    let this = unsafe { &(*this.cast::<Opened<T>>()).file };
     from_result(|| this.mmap(&Area(area), first, count).map(|()| 0))
 }
 
 unsafe extern "C" {
-    safe fn blog_tree_start() -> Dir;
-    fn blog_dir_create(name: *const c_char, parent: &Dir) -> Dir;
-    fn blog_file_create(
+    fn blog_file_add(folder: Folder, name: *const c_char, mode: u16, kind: &'static FileKind);
+    fn blog_dir_create(
+        folder: Folder,
         name: *const c_char,
-        mode: u16,
-        dir: &Dir,
-        data: c_ulong,
-        kind: &'static FileKind,
-    );
-    fn blog_dir_remove(dir: &Dir);
+        parent: *mut c_void,
+        of: c_ulong,
+    ) -> *mut c_void;
+    fn blog_dir_remove(dir: *mut c_void);
     fn blog_area_insert(area: *mut c_void, n: usize, page: *mut c_void) -> c_int;
     fn blog_file_name(file: *const c_void) -> *const c_char;
 }
@@ -227,51 +236,62 @@ pub(crate) fn name_of(file: &File) -> &CStr {
     unsafe { CStr::from_char_ptr(blog_file_name(file.as_ptr().cast())) }
 }
 
-/// A folder, in each place that has one; `struct blog_dir` of `glue.h`. Process context.
+/// A kind of folder, of which all have the same files; `enum blog_folder` of `glue.h`.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub(crate) enum Folder {
+    /// `blog`.
+    Top,
+    /// Of a component.
+    Component,
+    /// Of a part: there is one.
+    Part,
+}
+
+impl Folder {
+    /// Adds a file to all of this kind, before there is one. One at a time.
+    pub(crate) fn add<T: OpenFile>(self, name: &'static CStr, mode: u16) {
+        let kind = const { &FileKind::of::<T>() };
+        // SAFETY: Both stay.
+        unsafe { blog_file_add(self, name.as_char_ptr(), mode, kind) };
+    }
+}
+
+/// A folder. Process context, one at a time.
 ///
 /// # Invariants
 ///
-/// Each is null, an error pointer, or a folder that stays until it is removed by this.
-#[repr(C)]
-pub(crate) struct Dir {
-    tracefs: *mut c_void,
-    debugfs: *mut c_void,
-}
+/// It is null, an error pointer, or a folder that stays until it is removed by this.
+pub(crate) struct Dir(*mut c_void);
 
 // SAFETY: It belongs to no thread.
 unsafe impl Send for Dir {}
 
 impl Dir {
     /// Makes the folder `blog`. Once.
-    pub(crate) fn root() -> Self {
-        blog_tree_start()
+    pub(crate) fn top() -> Self {
+        // INVARIANT: Nobody else removes it.
+        // SAFETY: The name is a C string.
+        Self(unsafe { blog_dir_create(Folder::Top, c"blog".as_char_ptr(), ptr::null_mut(), 0) })
     }
 
-    /// Whether it could be made, in one place at least.
+    /// Makes a folder in this one, whose files are of the subject with this number.
+    pub(crate) fn dir(&self, folder: Folder, name: &CStr, of: u64) -> Self {
+        // INVARIANT: Nobody else removes it.
+        // SAFETY: The name is a C string, and this folder is there, by the invariants.
+        Self(unsafe { blog_dir_create(folder, name.as_char_ptr(), self.0, of as c_ulong) })
+    }
+
+    /// Whether it could be made.
     #[cfg(CONFIG_BLOG_KUNIT_TEST)]
     pub(crate) fn is_there(&self) -> bool {
-        let is_there = |p: *mut c_void| !p.is_null() && from_err_ptr(p).is_ok();
-        is_there(self.tracefs) || is_there(self.debugfs)
-    }
-
-    /// Makes a folder in this one.
-    pub(crate) fn dir(&self, name: &CStr) -> Self {
-        // SAFETY: The name is a C string, and this folder is there, by the invariants.
-        unsafe { blog_dir_create(name.as_char_ptr(), self) }
-    }
-
-    /// Makes a file in this folder. It goes with that. One at a time; there are at most two kinds
-    /// of a [`Shape`].
-    pub(crate) fn file<T: OpenFile>(&self, name: &CStr, mode: u16, of: u64) {
-        let kind = const { &FileKind::of::<T>() };
-        // SAFETY: As above.
-        unsafe { blog_file_create(name.as_char_ptr(), mode, self, of as c_ulong, kind) };
+        !self.0.is_null() && kernel::error::from_err_ptr(self.0).is_ok()
     }
 
     /// Removes this folder, which isn't `blog`, with all that is in it. Files that are open stay
     /// open; it waits at most for those that are just being opened.
     pub(crate) fn remove(self) {
         // SAFETY: By the invariants; it goes with this.
-        unsafe { blog_dir_remove(&self) };
+        unsafe { blog_dir_remove(self.0) };
     }
 }

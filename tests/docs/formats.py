@@ -213,7 +213,7 @@ def files(name):
         access = ("r" if "show: " in entry else "") + ("w" if "write: " in entry else "")
         rows.append((find(r'name: c"(\w+)"', entry)[1], access))
     binary = [find(f'{file}: &CStr = c"(\\w+)"', source)[1] for file in ("SNAPSHOT", "STREAM")]
-    binary += re.findall(r'\.file::<\w+>\(c"(\w+)", \w+, state', more)
+    binary += re.findall(r'Folder::Component\.add::<\w+>\(c"(\w+)"', more)
     return rows + [(file, "r") for file in binary]
 
 

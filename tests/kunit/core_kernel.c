@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Functions of the kernel that the suites of the logger's inside need, or compare
- * it with: core_locks.rs, core_root.rs and core_worker.rs.
+ * it with: core_locks.rs, core_registry.rs, core_root.rs and core_worker.rs.
  */
 
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/string.h>
@@ -21,6 +22,15 @@ void blog_pretend_reclaim(bool begin)
 		fs_reclaim_acquire(GFP_KERNEL);
 	else
 		fs_reclaim_release(GFP_KERNEL);
+}
+
+/* Memory that nobody uses. */
+unsigned long blog_free_kb(void)
+{
+	struct sysinfo info;
+
+	si_meminfo(&info);
+	return info.freeram << (PAGE_SHIFT - 10);
 }
 
 /* What state_letter() of rust/kernel/blog/wire/dump.rs is to say. */

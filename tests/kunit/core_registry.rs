@@ -381,6 +381,37 @@ mod suite {
         Err(EINVAL)
     }
 
+    /// Documentation/blog/deploy.rst, "Memory", has these numbers.
+    #[test]
+    fn a_component_that_is_off_takes_little() -> Result {
+        const COUNT: usize = 800;
+        unsafe extern "C" {
+            safe fn blog_free_kb() -> usize;
+        }
+        let mut taken = 0;
+        // The first time, CPUs also take free pages in stock.
+        for _ in 0..2 {
+            let mut rigs = KVec::with_capacity(COUNT, GFP_KERNEL)?;
+            let before = blog_free_kb();
+            for n in 0..COUNT {
+                let name = CString::try_from_fmt(fmt!("blog_test_off{n}"))?;
+                rigs.push(Rig::new(&name, SMALL.enabled(false))?, GFP_KERNEL)?;
+            }
+            taken = before.saturating_sub(blog_free_kb());
+            pr_info!("{COUNT} components that are off take {taken} KiB\n");
+            Rig::drop_all(rigs)?;
+        }
+        // What is there to find faults takes memory, too.
+        let watches = cfg!(any(
+            CONFIG_KASAN,
+            CONFIG_PROVE_LOCKING,
+            CONFIG_DEBUG_KMEMLEAK
+        ));
+        let most = if cfg!(CONFIG_BLOG_HOOKS) { 8 } else { 20 };
+        assert!(watches || taken <= most * COUNT);
+        Ok(())
+    }
+
     #[test]
     fn a_full_registry_gives_instances_that_are_off() -> Result {
         let rigs = fill_up()?;

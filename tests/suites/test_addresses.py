@@ -15,7 +15,6 @@ pytestmark = pytest.mark.kernels("uml")
 
 ADDRESSES = re.compile(r"0x[0-9a-f]{8,} 0x[0-9a-f]{8,}")
 # What can only be read, and only be written.
-READ_ONLY = re.compile(r"(^|/)(stats|snapshot|stream)$")
 WRITABLE = re.compile(r"/(clear|marker)$")
 # What has addresses for all who open it.
 MAPPED = re.compile(r"/map$")
@@ -143,12 +142,10 @@ def test_a_member_sees_no_address(rights: Files) -> None:
 
 
 def at_integrity(files: Files, name: str) -> None:
-    """In tracefs, all files work but those that are mapped. In debugfs, those that are only read
-    do."""
-    only_read = [name for name in files.every() if READ_ONLY.search(name)]
+    """All files work but those that are mapped: those in debugfs are the same ones."""
     but_maps = [name for name in files.every() if not MAPPED.search(name)]
-    files.opened(name, "integrity", tracing_read=but_maps, tracing_write=but_maps,
-                 debug_read=only_read)  # fmt: skip
+    ways = ("tracing_read", "tracing_write", "debug_read", "debug_write")
+    files.opened(name, "integrity", **dict.fromkeys(ways, but_maps))
 
 
 def test_no_lockdown(raised: Files) -> None:

@@ -68,7 +68,7 @@ use crate::{
         pages::Mapped,
         tree::{
             Area,
-            Dir,
+            Folder,
             OpenFile,
             Shape, //
         }, //
@@ -76,20 +76,16 @@ use crate::{
 };
 
 pub(crate) static PART: Part = Part {
-    start: || {
-        FOLLOWER.populate(Follower { resized, ends });
-    },
-    folder,
+    start,
     ..Part::NONE
 };
 
 const _: () = assert!(size_of::<Meta>() <= PAGE_SIZE);
 
-fn folder(dir: &Dir, state: Option<&State>) {
-    if let Some(state) = state {
-        // For the owner: a process that maps memory sees all that is in it.
-        dir.file::<Map>(c"map", 0o400, state.id());
-    }
+fn start() {
+    FOLLOWER.populate(Follower { resized, ends });
+    // For the owner: a process that maps memory sees all that is in it.
+    Folder::Component.add::<Map>(c"map", 0o400);
 }
 
 /// An open file `map`.
@@ -100,7 +96,7 @@ struct Map {
 impl OpenFile for Map {
     const SHAPE: Shape = Shape::Map;
 
-    fn open(of: u64, file: &File) -> Result<KBox<Self>> {
+    fn open(of: u64, file: &File) -> Result<Self> {
         hook::may_open()?;
         if !hook::shows_addresses(file) {
             return Err(EPERM);
@@ -110,7 +106,7 @@ impl OpenFile for Map {
             return Err(errno(EOPNOTSUPP));
         }
         let state = registry::by_id(of)?.ok_or(EINVAL)?;
-        Ok(KBox::new(Self { state }, GFP_KERNEL)?)
+        Ok(Self { state })
     }
 
     /// Maps the memory that the component has now. `ENODATA`: it has none; `EAGAIN`: it has just

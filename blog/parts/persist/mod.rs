@@ -70,6 +70,7 @@ use crate::{
         params,
         tree::{
             Dir,
+            Folder,
             OpenFile,
             Shape, //
         }, //
@@ -312,14 +313,14 @@ fn event(event: Event<'_>) {
 }
 
 /// Makes the files of what the boot before has left, if it has left anything.
-fn folder(dir: &Dir, state: Option<&State>) {
+fn folder(ours: &Dir) {
     const { assert!(is_reserved(FOLDER.to_bytes())) };
-    if state.is_none() && PREVIOUS.lock().is_some() {
-        // It goes with ours.
-        let dir = dir.dir(FOLDER);
+    if PREVIOUS.lock().is_some() {
         // For the owner: nothing is left out of it for a reader.
-        dir.file::<PreviousFile>(c"snapshot", 0o400, 0);
-        dir.file::<PreviousFile>(c"clear", 0o200, 0);
+        Folder::Part.add::<PreviousFile>(c"snapshot", 0o400);
+        Folder::Part.add::<PreviousFile>(c"clear", 0o200);
+        // It goes with ours.
+        ours.dir(Folder::Part, FOLDER, 0);
     }
 }
 
@@ -337,7 +338,7 @@ struct PreviousFile(Arc<Previous>);
 impl OpenFile for PreviousFile {
     const SHAPE: Shape = Shape::Copy;
 
-    fn open(_of: u64, file: &File) -> Result<KBox<Self>> {
+    fn open(_of: u64, file: &File) -> Result<Self> {
         hook::may_open()?;
         if !hook::shows_addresses(file) {
             return Err(EPERM);
@@ -346,7 +347,7 @@ impl OpenFile for PreviousFile {
             .lock()
             .clone()
             .ok_or(glue::errno(bindings::ENODATA))?;
-        Ok(KBox::new(Self(copy), GFP_KERNEL)?)
+        Ok(Self(copy))
     }
 
     fn read(&self, _file: &File, to: &mut IovIterDest<'_>, at: &mut Offset) -> Result<usize> {

@@ -85,7 +85,9 @@ impl Contents {
                         continue;
                     }
                 };
-                if !known.insert((meta.dev(), meta.ino())) {
+                // Files in tracefs, which have no size, have one number.
+                let is_numbered = meta.is_dir() || meta.len() > 0;
+                if is_numbered && !known.insert((meta.dev(), meta.ino())) {
                     continue;
                 }
                 if meta.is_dir() && meta.dev() != top.dev() {
