@@ -33,7 +33,8 @@ use kernel::{
                 Head,
                 Why,
                 LINE_MAX,
-                PACKED_ALL, //
+                PACKED_ALL,
+                RAW_MAX, //
             }, //
         }, //
     },
@@ -113,9 +114,6 @@ const OF_OTHERS: usize = 6;
 const RINGS: usize = 8;
 /// Pages that are passed on the way to the newest ones, in all rings: 64 MiB of them.
 const STEPS: u32 = (64 << 20) / PAGE_SIZE as u32;
-/// Bytes of records that a line is tried with first.
-const PIECE: usize = 2048;
-
 /// What an event needs, all of which is there from the start: the stack may be small.
 struct Room {
     lines: Lines,
@@ -239,7 +237,7 @@ impl Room {
 
     /// Makes a line of the ring at `n`; false: it has no more records, or there is no room.
     fn line(&mut self, n: usize, share: usize, task: &format::Task, lists: CrashLists) -> bool {
-        let mut want = PIECE;
+        let mut want = RAW_MAX;
         while !self.lines.are_full() {
             let Some(ring) = self.rings.get_mut(n).filter(|ring| ring.known > 0) else {
                 break;
@@ -253,17 +251,19 @@ impl Room {
             let written = self.write(n, len, task, lists);
             let packed = match written {
                 Some(()) => self.lines.pack(share, size),
-                None => Err(size / 2),
+                None => Err(size * 3 / 4),
             };
             match packed {
                 Err(fit) if size <= want => want = fit,
                 _ => {
-                    self.rings.get_mut(n).map(|ring| ring.took(start));
+                    if let Some(ring) = self.rings.get_mut(n) {
+                        ring.took(start);
+                    }
                     if packed.is_ok() {
                         return true;
                     }
                     // No line has room for this record. Its number will be missing.
-                    want = PIECE;
+                    want = RAW_MAX;
                 }
             }
         }
