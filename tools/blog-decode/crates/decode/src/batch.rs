@@ -112,7 +112,7 @@ impl<'a> Decoder<'a> {
             // Another one would only wait for this one.
             return self.run_alone(work(), take);
         }
-        let streams = self.merge.streams();
+        let streams = self.merge.streams.clone();
         let (boots, maps, filter) = (self.boots, self.maps, self.sieve.filter);
         let shared = Shared { streams, boots, maps, filter };
         let (merge, sum) = (&mut self.merge, &mut self.sieve);

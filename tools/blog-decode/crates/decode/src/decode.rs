@@ -506,7 +506,7 @@ impl<'a> Decoder<'a> {
 
     /// What came out of each ring so far, by stream.
     pub fn counts(&self) -> impl Iterator<Item = &Counts> {
-        self.merge.counts()
+        self.merge.order.counts()
     }
 
     /// What could not be decoded so far.
@@ -564,8 +564,8 @@ impl<'a> Decoder<'a> {
                     tick(self.done);
                 }
             }
-            let Some(event) = self.merge.event(ring) else { continue };
-            let stream = self.merge.stream(ring);
+            let Some(event) = self.merge.order.event(ring) else { continue };
+            let stream = self.merge.streams[ring];
             let boot = &self.boots[stream.file()];
             let entry = match &mut self.entry {
                 Some(entry) => {

@@ -9,23 +9,19 @@
 //! way, and [`Live`] returns everything.
 //!
 //! ```text
-//! feed(bytes) ─► sections ─► pages of each ring ─► cursors ─► heap, by time ─► event()
+//! feed(bytes) ─► sections ─► pages of each ring ─► the order of merge/ ─► event()
 //! ```
 //!
 //! It drops pages that it is done with, and rings that went to another task. So memory is bounded
 //! by the events that it holds back, at most [`HELD_MAX`], and by the rings at any one time.
 
-use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, HashMap},
-    mem,
-};
+use std::{collections::HashMap, mem};
 
 use crate::{
     blogfmt::source::Source,
     boot::{self, Boot},
     error::Error,
-    merge::{Cursor, Event, Stream},
+    merge::{Event, Order, Rings, Stream},
     snapshot::{
         parse_section_header,
         run::{seq, Run},
@@ -64,19 +60,6 @@ struct Feed {
     kept: usize,
 }
 
-/// A ring.
-struct Slot {
-    stream: Stream,
-    cursor: Cursor,
-    feed: usize,
-    /// It will get no more pages: it went to another task, or the stream has ended.
-    closed: bool,
-    /// It is in the heap.
-    waits: bool,
-    /// It has pages that the cursor doesn't know of yet.
-    has_news: bool,
-}
-
 /// Streams, and what came out of them.
 pub struct Live<'w> {
     /// What is known of each stream's machine. Pages are not kept here.
@@ -84,14 +67,15 @@ pub struct Live<'w> {
     /// The boot of each.
     pub boots: Vec<Boot>,
     feeds: Vec<Feed>,
-    slots: Vec<Option<Slot>>,
+    /// Rings, also those that have ended, and whether they may get more pages.
+    streams: Vec<Stream>,
+    may_grow: Vec<bool>,
+    /// Their events.
+    order: Order,
+    /// Rings that have ended.
     free: Vec<usize>,
-    /// Slots that have news.
-    news: Vec<usize>,
-    /// Next event of each slot that has one: (time, index).
-    heap: BinaryHeap<Reverse<(i128, usize)>>,
-    /// Slot whose event was given out last.
-    last: Option<usize>,
+    /// Rings have pages, or ends, that `order` doesn't know of yet.
+    has_news: bool,
     /// Chooses components by name.
     want: &'w dyn Fn(&str) -> bool,
     payload: Vec<u8>,
@@ -121,11 +105,11 @@ impl<'w> Live<'w> {
             boots: boot::of(&files),
             feeds: feeds.collect(),
             files,
-            slots: Vec::new(),
+            streams: Vec::new(),
+            may_grow: Vec::new(),
+            order: Order::default(),
             free: Vec::new(),
-            news: Vec::new(),
-            heap: BinaryHeap::new(),
-            last: None,
+            has_news: false,
             want,
             payload: Vec::new(),
         }
@@ -170,15 +154,13 @@ impl<'w> Live<'w> {
 
     /// Nobody reads stream `i` any more.
     pub fn end(&mut self, i: usize) {
-        self.idle(i);
         self.feeds[i].ended = true;
         self.feeds[i].rings.clear();
-        for at in 0..self.slots.len() {
-            if let Some(slot) = self.slots[at].as_mut().filter(|s| s.feed == i) {
-                slot.closed = true;
-                self.go_on(at);
-            }
+        for (stream, may_grow) in self.streams.iter().zip(&mut self.may_grow) {
+            *may_grow &= stream.file() != i;
         }
+        self.has_news = true;
+        self.idle(i);
     }
 
     /// Whether nothing is waited for that could be earlier than what is there of stream `i`.
@@ -280,32 +262,22 @@ impl<'w> Live<'w> {
             file.copy = known.map_or(next, |f| f.copy);
         }
         self.boots = boot::of(&self.files);
+        // What is compared has changed.
+        self.has_news = true;
     }
 
     fn ring(&mut self, i: usize, new: RingInfo) {
         let id = (new.component, new.ring);
         let known = self.feeds[i].rings.get(&id).copied();
-        if let Some(slot) = known.and_then(|at| self.slots[at].as_mut()) {
-            let old = slot.stream.ring();
-            if !old.is_some_and(|old| changes_hands(old, &new)) {
-                slot.stream.set_ring(new);
-                return;
-            }
-        }
         if let Some(at) = known {
-            self.close(i, id, at);
+            let stream = &mut self.streams[at];
+            if !stream.ring().is_some_and(|old| changes_hands(old, &new)) {
+                return stream.set_ring(new);
+            }
+            self.feeds[i].rings.remove(&id);
+            (self.may_grow[at], self.has_news) = (false, true);
         }
         self.open(i, id, Some(new));
-    }
-
-    fn close(&mut self, i: usize, id: (u32, u32), at: usize) {
-        self.feeds[i].rings.remove(&id);
-        if let Some(slot) = self.slots[at].as_mut() {
-            slot.closed = true;
-            if !mem::replace(&mut slot.has_news, true) {
-                self.news.push(at);
-            }
-        }
     }
 
     fn open(&mut self, i: usize, id: (u32, u32), ring: Option<RingInfo>) -> Option<usize> {
@@ -317,18 +289,13 @@ impl<'w> Live<'w> {
         of.before = ring.as_ref().and_then(|ring| before(&self.files[i], ring));
         of.ring = ring;
         let stream = Stream::new(component.into(), i, of.into(), self.files[i].cleared(id.0));
-        let at = self.free.pop().unwrap_or(self.slots.len());
-        let slot = Slot {
-            cursor: Cursor::new(at, &stream),
-            stream,
-            feed: i,
-            closed: false,
-            waits: false,
-            has_news: false,
-        };
-        match self.slots.get_mut(at) {
-            Some(free) => *free = Some(slot),
-            None => self.slots.push(Some(slot)),
+        let at = self.free.pop().unwrap_or(self.streams.len());
+        if at == self.streams.len() {
+            self.streams.push(stream);
+            self.may_grow.push(true);
+        } else {
+            (self.streams[at], self.may_grow[at]) = (stream, true);
+            self.order.replace(at);
         }
         self.feeds[i].rings.insert(id, at);
         Some(at)
@@ -349,12 +316,8 @@ impl<'w> Live<'w> {
         let Some(at) = known.or_else(|| self.open(i, id, None)) else {
             return;
         };
-        if let Some(slot) = self.slots[at].as_mut() {
-            slot.stream.runs_mut().push((i, run));
-            if !mem::replace(&mut slot.has_news, true) {
-                self.news.push(at);
-            }
-        }
+        self.streams[at].runs_mut().push((i, run));
+        self.has_news = true;
     }
 
     /// A pass has ended: everything is here that was written before it began.
@@ -363,70 +326,34 @@ impl<'w> Live<'w> {
         feed.complete = feed.passed;
         feed.passed = feed.passed.max(feed.pass);
         feed.last = None;
-        for at in mem::take(&mut self.news) {
-            if let Some(slot) = self.slots[at].as_mut() {
-                slot.has_news = false;
-                self.go_on(at);
-            }
+        if mem::take(&mut self.has_news) {
+            self.order.restart(self.streams.len());
+            self.free = (0..self.streams.len()).filter(|at| self.order.has_ended(*at)).collect();
         }
-    }
-
-    /// Lets a ring that isn't in the heap go on.
-    fn go_on(&mut self, at: usize) {
-        let Some(slot) = self.slots[at].as_mut().filter(|s| !s.waits) else {
-            return;
-        };
-        slot.cursor.advance(&slot.stream, &self.files, slot.closed);
-        match slot.cursor.order() {
-            Some(clock) => {
-                slot.waits = true;
-                let time = self.boots[slot.feed].calibration.real(clock);
-                self.heap.push(Reverse((time, at)));
-            }
-            None if slot.closed => {
-                self.slots[at] = None;
-                self.free.push(at);
-            }
-            None => {}
-        }
-    }
-
-    /// Up to which time events can be given out: real time, as there may be several machines.
-    fn limit(&self) -> i128 {
-        let feeds = self.feeds.iter().zip(&self.boots);
-        let limits = feeds.map(|(feed, boot)| match feed.idle || feed.ended {
-            true => i128::MAX,
-            false => boot.calibration.real(feed.complete),
-        });
-        limits.min().unwrap_or(i128::MAX)
     }
 
     /// Goes to the next event that can be given out; `false`: there is none at the moment.
     pub fn advance(&mut self) -> bool {
-        if let Some(at) = self.last.take() {
-            if let Some(slot) = self.slots[at].as_mut() {
-                slot.waits = false;
-            }
-            self.go_on(at);
+        let rings = Rings {
+            files: &self.files,
+            boots: &self.boots,
+            streams: &self.streams,
+            may_grow: Some(&self.may_grow),
+        };
+        // Up to then, everything is here.
+        let waits = self.feeds.iter().enumerate().filter(|(_, feed)| !feed.idle && !feed.ended);
+        let limit = waits.map(|(file, feed)| rings.time(file, feed.complete)).min();
+        let is_there = self.order.step(&rings, limit.unwrap_or(u64::MAX)).is_some();
+        if !is_there {
+            self.tidy();
         }
-        let limit = self.limit();
-        match self.heap.peek() {
-            Some(&Reverse((time, at))) if time <= limit => {
-                self.heap.pop();
-                self.last = Some(at);
-                true
-            }
-            _ => {
-                self.tidy();
-                false
-            }
-        }
+        is_there
     }
 
     /// The event that it is at, and its ring.
     pub fn event(&self) -> Option<(&Event, &Stream)> {
-        let slot = self.slots[self.last?].as_ref()?;
-        Some((slot.cursor.event()?, &slot.stream))
+        let (ring, event) = self.order.given()?;
+        Some((event, &self.streams[ring]))
     }
 
     /// Drops pages that were gone through.
@@ -436,10 +363,16 @@ impl<'w> Live<'w> {
                 continue;
             }
             let mut first = self.feeds[i].at;
-            for slot in self.slots.iter_mut().flatten().filter(|s| s.feed == i) {
-                if let Some(offset) = slot.cursor.forget(&mut slot.stream) {
-                    first = first.min(offset);
+            let rings = self.streams.iter_mut().enumerate().filter(|(_, ring)| ring.file() == i);
+            for (at, stream) in rings {
+                if self.order.has_ended(at) {
+                    stream.runs_mut().clear();
                 }
+                let offset = match self.order.cursor(at) {
+                    Some(cursor) => cursor.forget(stream),
+                    None => stream.runs().next().map(|(_, run)| run.first.offset),
+                };
+                first = first.min(offset.unwrap_or(u64::MAX));
             }
             let file = &mut self.files[i];
             let n = first.saturating_sub(file.base as u64);

@@ -13,7 +13,7 @@
 mod cursor;
 mod unite;
 
-use std::sync::Arc;
+use std::{borrow::Borrow, sync::Arc};
 
 use crate::{
     boot::Boot,
@@ -459,10 +459,39 @@ enum Turn {
     Ended(Counts),
 }
 
-/// Goes through all rings in the order of time.
-pub struct Merge<'a> {
-    files: &'a [Snapshot],
-    streams: Arc<[&'a Stream]>,
+/// What an [`Order`] is of.
+pub(crate) struct Rings<'a, S> {
+    /// The files.
+    pub files: &'a [Snapshot],
+    /// The boot of each.
+    pub boots: &'a [Boot],
+    /// The rings.
+    pub streams: &'a [S],
+    /// Whether a ring may get more pages; without it, none does.
+    pub may_grow: Option<&'a [bool]>,
+}
+
+impl<S: Borrow<Stream>> Rings<'_, S> {
+    /// The time by which events of a file are put in order: for several boots, real time. Else by the
+    /// ring's clock.
+    pub fn time(&self, file: usize, clock: u64) -> u64 {
+        let boot = &self.boots[file];
+        match boot.is_one_of_several {
+            true => boot.axis(clock).clamp(0, u64::MAX.into()) as u64,
+            false => clock,
+        }
+    }
+
+    /// What is compared: a time of a ring, then which ring it is.
+    fn key(&self, ring: usize, clock: u64) -> u128 {
+        let time = self.time(self.streams[ring].borrow().file(), clock);
+        u128::from(time) << RING_BITS | ring as u128
+    }
+}
+
+/// Goes through rings in the order of time.
+#[derive(Default)]
+pub(crate) struct Order {
     cursors: Vec<Turn>,
     /// How many are open.
     open: usize,
@@ -470,32 +499,40 @@ pub struct Merge<'a> {
     losers: Vec<u128>,
     /// The winner: the ring with the earliest event; before the first one, any ring.
     winner: Option<u128>,
-    /// For several boots: events are ordered by real time. Else by the ring's clock.
-    by_real_time: Option<&'a [Boot]>,
+    /// The ring whose event was given out last: it goes on before the next one is.
+    given: Option<usize>,
 }
 
-impl<'a> Merge<'a> {
-    /// Starts before the first event.
-    pub fn new(
-        files: &'a [Snapshot],
-        streams: impl IntoIterator<Item = &'a Stream>,
-        boots: &'a [Boot],
-    ) -> Self {
-        let streams: Arc<[_]> = streams.into_iter().collect();
-        Self {
-            files,
-            cursors: streams.iter().map(|_| Turn::Waits).collect(),
-            streams,
-            open: 0,
-            losers: Vec::new(),
-            winner: None,
-            by_real_time: Some(boots).filter(|b| b.iter().any(|b| b.is_one_of_several)),
+impl Order {
+    /// There are so many rings, and some of them may have more pages than they had.
+    pub fn restart(&mut self, rings: usize) {
+        self.cursors.resize_with(rings, || Turn::Waits);
+        self.winner = None;
+    }
+
+    /// In the place of a ring, there will be another one.
+    pub fn replace(&mut self, ring: usize) {
+        if let Some(turn) = self.cursors.get_mut(ring) {
+            *turn = Turn::Waits;
+        }
+    }
+
+    /// Whether a ring has no further event.
+    pub fn has_ended(&self, ring: usize) -> bool {
+        matches!(self.cursors.get(ring), Some(Turn::Ended(_)))
+    }
+
+    /// Where a ring is, if its pages are gone through.
+    pub fn cursor(&mut self, ring: usize) -> Option<&mut Cursor> {
+        match self.cursors.get_mut(ring) {
+            Some(Turn::Open(cursor)) => Some(cursor),
+            _ => None,
         }
     }
 
     /// Lets a ring go on that is `due`; the answer is when its next event is, and which ring it is.
-    fn advance(&mut self, i: usize, due: u128) -> u128 {
-        let (turn, stream) = (&mut self.cursors[i], self.streams[i]);
+    fn advance<S: Borrow<Stream>>(&mut self, rings: &Rings<'_, S>, i: usize, due: u128) -> u128 {
+        let (turn, stream) = (&mut self.cursors[i], rings.streams[i].borrow());
         let is_new = matches!(turn, Turn::Waits);
         if is_new {
             *turn = Turn::Open(Box::new(Cursor::new(i, stream)));
@@ -504,13 +541,16 @@ impl<'a> Merge<'a> {
         let Turn::Open(cursor) = turn else {
             return AT_END;
         };
-        cursor.advance(stream, self.files, true);
+        let may_grow = rings.may_grow.is_some_and(|rings| rings[i]);
+        cursor.advance(stream, rings.files, !may_grow);
         let Some(order) = cursor.order() else {
-            *turn = Turn::Ended(cursor.counts);
-            self.open -= 1;
+            if !may_grow {
+                *turn = Turn::Ended(cursor.counts);
+                self.open -= 1;
+            }
             return AT_END;
         };
-        let key = self.key(i, order);
+        let key = rings.key(i, order);
         if is_new && key > due && self.open > OPEN_MAX {
             self.cursors[i] = Turn::Waits;
             self.open -= 1;
@@ -518,72 +558,64 @@ impl<'a> Merge<'a> {
         key
     }
 
-    /// What is compared: a time of a ring, then which ring it is.
-    fn key(&self, i: usize, order: u64) -> u128 {
-        let time = match self.by_real_time {
-            Some(boots) => {
-                boots[self.streams[i].file()].axis(order).clamp(0, u64::MAX.into()) as u64
-            }
-            None => order,
-        };
-        u128::from(time) << RING_BITS | i as u128
-    }
-
     /// Lets all rings play against each other; the answer is who wins.
-    fn start(&mut self) -> u128 {
-        let rings = self.cursors.len();
-        let mut winners = vec![AT_END; rings];
-        self.losers = vec![AT_END; rings];
-        for node in (1..rings).rev() {
-            let [a, b] = [2 * node, 2 * node + 1].map(|below| match below.checked_sub(rings) {
+    fn start<S: Borrow<Stream>>(&mut self, rings: &Rings<'_, S>, given: Option<usize>) -> u128 {
+        let count = self.cursors.len();
+        let mut winners = vec![AT_END; count];
+        self.losers = vec![AT_END; count];
+        for node in (1..count).rev() {
+            let [a, b] = [2 * node, 2 * node + 1].map(|below| match below.checked_sub(count) {
                 None => winners[below],
-                Some(ring) => self.enter(ring),
+                Some(ring) => self.enter(rings, ring, given),
             });
             (winners[node], self.losers[node]) = (a.min(b), a.max(b));
         }
-        match rings {
+        match count {
             0 => AT_END,
-            1 => self.enter(0),
+            1 => self.enter(rings, 0, given),
             _ => winners[1],
         }
     }
 
-    /// When the first page of a ring is due, or when its first event is, if it has none.
-    fn enter(&mut self, ring: usize) -> u128 {
-        match self.streams[ring].run(0) {
-            Some((_, run)) => self.key(ring, run.first.base),
-            None => self.advance(ring, AT_END),
+    /// When the event of a ring is, or its first page is due.
+    fn enter<S: Borrow<Stream>>(
+        &mut self,
+        rings: &Rings<'_, S>,
+        ring: usize,
+        given: Option<usize>,
+    ) -> u128 {
+        let clock = match &mut self.cursors[ring] {
+            Turn::Open(cursor) if given != Some(ring) => cursor.order(),
+            Turn::Waits => rings.streams[ring].borrow().run(0).map(|(_, run)| run.first.base),
+            _ => None,
+        };
+        match clock {
+            Some(clock) => rings.key(ring, clock),
+            None => self.advance(rings, ring, AT_END),
         }
-    }
-
-    /// The next event.
-    #[allow(clippy::should_implement_trait)]
-    #[inline]
-    pub fn next(&mut self) -> Option<&Event> {
-        let ring = self.step()?;
-        self.event(ring)
-    }
-
-    /// The rings.
-    pub(crate) fn streams(&self) -> Arc<[&'a Stream]> {
-        self.streams.clone()
     }
 
     /// The event that a ring is at.
     #[inline]
-    pub(crate) fn event(&self, ring: usize) -> Option<&Event> {
+    pub fn event(&self, ring: usize) -> Option<&Event> {
         match &self.cursors[ring] {
             Turn::Open(cursor) => cursor.event(),
             Turn::Waits | Turn::Ended(_) => None,
         }
     }
 
-    /// Goes to the next event; the answer is its ring.
-    pub(crate) fn step(&mut self) -> Option<usize> {
-        let mut winner = match self.winner {
-            None => self.start(),
-            Some(AT_END) => return None,
-            Some(last) => self.replay(last),
+    /// The event that was given out last, and its ring.
+    pub fn given(&self) -> Option<(usize, &Event)> {
+        Some((self.given?, self.event(self.given?)?))
+    }
+
+    /// Goes to the next event, if that is not later than `limit`; the answer is its ring.
+    pub fn step<S: Borrow<Stream>>(&mut self, rings: &Rings<'_, S>, limit: u64) -> Option<usize> {
+        let mut winner = match (self.winner, self.given.take()) {
+            (None, given) => self.start(rings, given),
+            (Some(AT_END), _) => return None,
+            (Some(last), Some(_)) => self.replay(rings, last),
+            (Some(next), None) => next,
         };
         while winner != AT_END {
             let ring = winner as u32 as usize;
@@ -591,16 +623,18 @@ impl<'a> Merge<'a> {
                 break;
             }
             // Its first page is due, and says when its first event is.
-            winner = self.replay(winner);
+            winner = self.replay(rings, winner);
         }
         self.winner = Some(winner);
-        (winner != AT_END).then_some(winner as u32 as usize)
+        let is_due = winner != AT_END && (winner >> RING_BITS) as u64 <= limit;
+        self.given = is_due.then_some(winner as u32 as usize);
+        self.given
     }
 
     /// Lets the ring that was the winner go on and play again; the answer is who wins.
-    fn replay(&mut self, last: u128) -> u128 {
+    fn replay<S: Borrow<Stream>>(&mut self, rings: &Rings<'_, S>, last: u128) -> u128 {
         let ring = last as u32 as usize;
-        let mut winner = self.advance(ring, last);
+        let mut winner = self.advance(rings, ring, last);
         let mut node = (self.cursors.len() + ring) / 2;
         while node > 0 {
             let loser = &mut self.losers[node];
@@ -608,11 +642,6 @@ impl<'a> Merge<'a> {
             node /= 2;
         }
         winner
-    }
-
-    /// A ring.
-    pub(crate) fn stream(&self, ring: usize) -> &'a Stream {
-        self.streams[ring]
     }
 
     /// What came out of each ring so far.
@@ -631,5 +660,42 @@ impl<'a> Merge<'a> {
             Turn::Ended(counts) => counts,
             Turn::Waits => NONE,
         })
+    }
+}
+
+/// All events of files in the order of time.
+pub struct Merge<'a> {
+    files: &'a [Snapshot],
+    boots: &'a [Boot],
+    /// The rings.
+    pub(crate) streams: Arc<[&'a Stream]>,
+    pub(crate) order: Order,
+}
+
+impl<'a> Merge<'a> {
+    /// Starts before the first event.
+    pub fn new(
+        files: &'a [Snapshot],
+        streams: impl IntoIterator<Item = &'a Stream>,
+        boots: &'a [Boot],
+    ) -> Self {
+        let (streams, mut order): (Arc<[_]>, _) = (streams.into_iter().collect(), Order::default());
+        order.restart(streams.len());
+        Self { files, boots, streams, order }
+    }
+
+    /// Goes to the next event; the answer is its ring.
+    #[inline]
+    pub(crate) fn step(&mut self) -> Option<usize> {
+        let Self { files, boots, streams, order } = self;
+        order.step(&Rings { files, boots, streams, may_grow: None }, u64::MAX)
+    }
+
+    /// The next event.
+    #[allow(clippy::should_implement_trait)]
+    #[inline]
+    pub fn next(&mut self) -> Option<&Event> {
+        let ring = self.step()?;
+        self.order.event(ring)
     }
 }
