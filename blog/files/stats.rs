@@ -32,8 +32,7 @@ use crate::{
             Store,
             WARN_RINGS, //
         },
-        Memory,
-        SIZES, //
+        Memory, //
     },
     read,
     registry::{
@@ -95,37 +94,34 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
     // What is printed may have to be allocated: not under the lock.
     let (attached, total, counts) = state.look(|inner| {
         let mut total = state.loose(inner);
-        let (mut live, mut bytes_retired, mut bytes_warn) = (0, 0u64, 0u64);
+        let (mut live, mut retired, mut warn) = (0, 0u64, 0u64);
         for (id, info) in inner.rings() {
             if id < WARN_RINGS {
-                bytes_warn += u64::from(info.held);
+                warn += u64::from(info.pages);
             }
             total.add(info.records, &info.lost);
             match info.state {
-                RingState::Retired => bytes_retired += u64::from(info.held),
+                RingState::Retired => retired += u64::from(info.pages),
                 _ => live += 1,
             }
         }
         let memory = inner.memory();
         let levels = memory.map_or(Levels::default(), |memory| memory.pool.levels());
-        let [chunks, own_cpu, other_cpus, retired, stolen, nowhere] = levels.hits;
+        let [own_cpu, other_cpus, ended, stolen, nowhere] = levels.hits;
         let of = |count: fn(&Memory) -> usize| memory.map_or(0, count) as u64;
         let pages = of(|memory| memory.pool.store.data_pages() as usize);
         let counts = [
             ("pages", pages),
             ("pages_free", levels.pages_free.into()),
-            ("pages_split", levels.pages_split.into()),
-            ("chunks_free", levels.chunks_free.into()),
-            ("pages_retired", bytes_retired.div_ceil(SIZES.page.into())),
+            ("pages_retired", retired),
             ("bytes", of(Memory::bytes)),
-            ("bytes_warn", bytes_warn),
+            ("bytes_warn", warn * PAGE_SIZE as u64),
             ("missing_kb", state.missing_kb(inner).into()),
             ("rings", of(|memory| memory.pool.store.rings() as usize)),
             ("rings_live", live),
-            ("from_chunks", chunks),
             ("from_own_cpu", own_cpu),
             ("from_other_cpus", other_cpus),
-            ("from_retired", retired),
+            ("from_retired", ended),
             ("from_live", stolen),
             ("from_nowhere", nowhere),
             ("mended", memory.map_or(0, Memory::mended)),

@@ -36,19 +36,16 @@ use kernel::{
         no_ring,
         ring::{
             Info,
-            Mode,
             Owner,
             PageHeader,
             Pages,
-            Ring, //
+            Ring,
+            OWN_ROOM, //
         },
         root::Live,
         wire::{
             dump,
-            record::{
-                Context,
-                RECORD_MAX, //
-            }, //
+            record::Context, //
         }, //
     },
     page::PAGE_SIZE,
@@ -72,7 +69,6 @@ use self::{
         Chain, //
     },
     pool::{
-        Index,
         Pool,
         Shelf,
         Slot,
@@ -87,13 +83,10 @@ pub(crate) use self::{
     resize::Stock,
     store::{
         LEAVING,
-        RINGS,
-        SIZES, //
+        RINGS, //
     },
     table::MOST as MOST_PAGES, //
 };
-use crate::clock;
-
 /// A part that follows the pages of memories.
 pub(crate) struct Follower {
     /// A memory may have got more places for pages, or given some up. This comes under the
@@ -127,8 +120,6 @@ const PER_CPU: u32 = Context::INTERRUPTS as u32;
 const PER_CPU_PART: usize = 8;
 /// The most rings that a component can have.
 const MAX_RINGS: u32 = 65536;
-/// Of so many pages for records, one is kept for rings that have none.
-const RESERVE_PART: u32 = 8;
 // With as many pointers to rings of interrupts as there may be, the smallest component has one page
 // for itself.
 const _: () = assert!(
@@ -146,11 +137,9 @@ const LENT_PART: u32 = 4;
 /// How many memories there have been.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 
-/// How many of so many pages can be rings, each of which needs a chunk.
+/// How many of so many pages can be rings, most of which is their own room.
 fn max_ring_pages(pages: u32) -> u32 {
-    let (chunks, rings) = (SIZES.chunks(), RINGS as u32);
-    let half = u64::from(pages) * u64::from(chunks) / u64::from(chunks + rings);
-    (half as u32).clamp(1, MAX_RINGS / rings)
+    (pages - pages / 4).clamp(1, MAX_RINGS / RINGS as u32)
 }
 
 /// The memory of a component, as its manager has it, under the component's lock. Dropping it frees
@@ -158,12 +147,12 @@ fn max_ring_pages(pages: u32) -> u32 {
 ///
 /// # Invariants
 ///
-/// - `block` is the last block of tables. At the start of each is the one before it, if there is
-///   one. `memory` is in the first one.
-/// - All these, and the pages in the memory's slots, are this one's.
+/// - `memory` is in the first of `blocks`, and arrays that it leads to are in these.
+/// - The pages in the memory's slots are this one's.
 pub(crate) struct Owned {
     memory: NonNull<Memory>,
-    block: Block,
+    /// With room for one for each part of the slots.
+    blocks: KVec<Block>,
 }
 
 // SAFETY: It owns what it points to, which any task may use.
@@ -202,15 +191,13 @@ impl Owned {
         let shared = ((pages / PAGES_PER_SHARED).clamp(1, cpus) + WARN_RINGS) as usize;
         let (slots, parts) = (Slots::new(), table::parts_for(pages));
 
-        let bytes = add_array::<Option<Block>>(0, 1);
-        let bytes = add_array::<Memory>(bytes, 1);
+        let mut blocks = KVec::with_capacity(table::PARTS as usize, GFP_KERNEL)?;
+        let bytes = add_array::<Memory>(0, 1);
         let bytes = add_array::<Shelf>(bytes, shelves);
         let bytes = add_array::<AtomicPtr<Ring>>(bytes, percpu);
         let bytes = add_array::<Shared>(bytes, shared);
         let mut block = Block::new(pages_for(slots.add_bytes(bytes, parts)))?;
         let mut rest = block.rest();
-        // SAFETY: There is room for it.
-        unsafe { rest.room::<Option<Block>>(1)?.write(None) };
         let place = rest.room::<Memory>(1)?;
         // SAFETY: The block stays as long as the memory, which is in it.
         let memory = unsafe {
@@ -243,10 +230,11 @@ impl Owned {
         const { assert!(!core::mem::needs_drop::<Memory>()) };
         // SAFETY: There is room for it.
         unsafe { place.write(memory) };
+        blocks.push(block, GFP_KERNEL)?;
         // INVARIANT: It is in the block, and without pages.
         let owned = Self {
             memory: place,
-            block,
+            blocks,
         };
         owned.fill(pages)?;
         Ok(owned)
@@ -268,26 +256,12 @@ impl Owned {
         self.lendable.store(self.pages_held() / LENT_PART, Relaxed);
         self.set_limits();
         self.pool.add_live(shared);
-        // Where there is enough, a shared ring begins with a page, by asking for room for the
-        // longest record.
-        let bytes = match self.pool.store.data_pages() {
-            ..PAGES_PER_SHARED => 8,
-            _ => RECORD_MAX as u32,
-        };
         for id in 0..shared {
             let ring = self.pool.store.ring(id).ok_or(EINVAL)?;
             // Those for warnings have the last numbers.
             let number = (id + shared - WARN_RINGS) % shared;
             // SAFETY: The ring is new, and nobody else knows it.
             unsafe { ring.adopt(&Owner::new(Context::Shared, number)) };
-            // It gets memory at once, if there is any, which nobody can take away: a call that
-            // finds nothing elsewhere finds this. Without a page, it gets one when it is first
-            // used.
-            let (pages, now) = (self.pool.pages(id, false), clock::now());
-            // SAFETY: The ring is shared, and the pool that of all its pages.
-            let _ = unsafe { ring.claim() }.map(|writing| unsafe {
-                writing.turn(&pages, Mode::Overwrite, SIZES.page, bytes, now)
-            });
         }
         self.describe();
         Ok(())
@@ -296,15 +270,15 @@ impl Owned {
     /// Puts pages, as `next` gives them, into free slots: they become rings, as far as there may be
     /// more of these, or free.
     fn add(&self, mut next: impl FnMut() -> Option<Block>) {
-        for (number, slot) in self.pool.slots().filter(|(_, slot)| slot.is_empty()) {
+        for (number, slot) in self.pool.slots().filter(|(_, slot)| slot.page().is_null()) {
             let Some(page) = next() else {
                 break;
             };
             self.pool.store.pages.fetch_add(1, Relaxed);
             // SAFETY: The slot is free, and the page of this size and initialised, and in no other
             // slot and no ring.
-            unsafe { slot.fill(page.into_page().cast(), SIZES) };
-            source::own(slot.memory(), self.pool.store.slot, self.number);
+            unsafe { slot.fill(page.into_page().cast(), PAGE_SIZE as u32) };
+            source::own(slot.page().cast(), self.pool.store.slot, self.number);
             let Some(ids) = self.pool.store.make_rings(number) else {
                 self.pool.give_page(number);
                 continue;
@@ -337,10 +311,6 @@ impl Drop for Owned {
             for (_, slot) in self.pool.slots() {
                 pages.push(slot.empty().cast());
             }
-        }
-        // SAFETY: By the type invariants. What is read is forgotten with its block.
-        while let Some(before) = unsafe { self.block.at().cast::<Option<Block>>().read() } {
-            self.block = before;
         }
     }
 }
@@ -378,7 +348,6 @@ impl Memory {
     fn set_limits(&self) {
         let store = &self.pool.store;
         store.set_max_ring_pages(max_ring_pages(self.pages_held()));
-        self.pool.set_reserve(store.data_pages() / RESERVE_PART);
         if let Some(follower) = FOLLOWER.as_ref() {
             (follower.resized)(self);
         }
@@ -399,9 +368,9 @@ impl Memory {
                 doubling: 0,
             },
             slots: self.pool.store.slots.root(),
-            page_size: SIZES.page,
-            chunk_size: SIZES.chunk,
-            chunks: SIZES.chunks(),
+            page_size: PAGE_SIZE as u32,
+            chunk_size: 0,
+            chunks: 0,
             reserved: 0,
             gone: shelves
                 .first()
@@ -433,10 +402,10 @@ impl Memory {
         self.shared.len() as u32
     }
 
-    /// How many bytes a shared ring may hold, where others may hold `max`: it stands in for many,
+    /// How many pages a shared ring may hold, where others may hold `max`: it stands in for many,
     /// so all shared rings together may hold a quarter of what there is. Any context.
     pub(crate) fn max_shared(&self, max: u32) -> u32 {
-        max.max(self.pool.bytes() / 4 / (self.shared_rings() - WARN_RINGS))
+        max.max(self.pool.store.data_pages() / 4 / (self.shared_rings() - WARN_RINGS))
     }
 
     /// Where the ring of an interrupt context on a CPU is kept; `None` where these have none.
@@ -465,7 +434,7 @@ impl Memory {
                 return Some(ring);
             };
             ring.retire(0);
-            pool.retire(cpu, id);
+            pool.retire(ring);
             Some(faster)
         }
     }
@@ -480,44 +449,47 @@ impl Memory {
     /// Index and position of the oldest page of a ring. Both may be another one's by now: what is
     /// there is to be confirmed by [`Self::copy`].
     pub(crate) fn oldest_page(&self, id: u32) -> Option<(u32, u64)> {
-        let index = self.pool.store.ring(id)?.oldest_page()?;
-        Some((index, self.pool.pages(u32::MAX, false).header(index).seq()))
+        let ring = self.pool.store.ring(id)?;
+        match ring.oldest_page()? {
+            OWN_ROOM => Some((OWN_ROOM, ring.room().seq())),
+            index => Some((index, self.pool.pages(0, false).header(index).seq())),
+        }
     }
 
-    /// Copies the page or chunk with this index, if it is at position `seq` of a ring, as far as it
-    /// is published, to `to`; returns the number of bytes.
-    pub(crate) fn copy(&self, index: u32, seq: u64, to: &mut [u8]) -> Option<usize> {
-        let index = Index(index);
-        let slot = self.pool.store.slot(index.slot())?;
-        slot.copy(index, SIZES, seq, to)
+    /// Copies the page that has this index in a ring, if it is at position `seq` of one, as far as
+    /// it is published, to `to`; returns the number of bytes.
+    pub(crate) fn copy(&self, id: u32, index: u32, seq: u64, to: &mut [u8]) -> Option<usize> {
+        let store = &self.pool.store;
+        match index {
+            OWN_ROOM => store.ring(id)?.copy_room(seq, to),
+            index => store.slot(index)?.copy(PAGE_SIZE as u32, seq, to),
+        }
     }
 
-    /// Gives a page away, to `take`, which may decline it. So that the component keeps most of what
-    /// it has, there is an end to that. The caller is on `cpu`; `steal`: as for [`Pool::pages`].
-    /// Any context.
+    /// Gives a page away, to `take`, which may decline it, or makes it [something
+    /// else](PageHeader::turn_into). So that the component keeps most of what it has, there is an
+    /// end to that. The caller is on `cpu`; `steal`: as for [`Pool::pages`]. Any context.
     pub(crate) fn lend(&self, cpu: u32, steal: bool, take: impl FnOnce(*mut u8) -> bool) {
         let less = |pages: u32| pages.checked_sub(1);
         if (self.lendable.fetch_update(Relaxed, Relaxed, less)).is_err() {
             return;
         }
         let (pool, store) = (&self.pool, &self.pool.store);
-        let page = pool.take_page(cpu, steal);
+        let page = pool.take(cpu, 0, 0, steal);
         if let Some((page, slot)) = page.and_then(|page| Some((page, store.slot(page)?))) {
-            if take(slot.close().cast()) {
-                source::disown(slot.memory());
+            if take(slot.page().cast()) {
                 store.pages.fetch_sub(1, Relaxed);
-                slot.empty();
+                source::disown(slot.empty().cast());
                 return;
             }
-            slot.open();
-            pool.put(cpu, Index::whole(page).0);
+            pool.put(cpu, page);
         }
         self.lendable.fetch_add(1, Relaxed);
     }
 
     /// The number of pages that aren't the kernel's.
     pub(crate) fn pages_kept(&self) -> usize {
-        let kept = |(_, slot): &(u32, &Slot)| source::has(slot.memory());
+        let kept = |(_, slot): &(u32, &Slot)| source::has(slot.page().cast());
         self.pool.slots().filter(kept).count()
     }
 

@@ -7,13 +7,10 @@
 //! don't sleep meanwhile, may still look at such a page, so it is freed after `quiesce()` has
 //! waited for them.
 
-use core::{
-    mem,
-    sync::atomic::Ordering::Relaxed, //
-};
+use core::sync::atomic::Ordering::Relaxed;
 use kernel::{
     blog::ring::{
-        Pages,
+        Info,
         RingState, //
     },
     prelude::*, //
@@ -21,7 +18,6 @@ use kernel::{
 
 use super::{
     block::{
-        add_array,
         pages_for,
         Block,
         Chain, //
@@ -31,7 +27,6 @@ use super::{
         Store,
         WARN_RINGS, //
     },
-    store::SIZES,
     table,
     Memory,
     Owned,
@@ -88,10 +83,10 @@ impl Owned {
     pub(crate) fn need(&self, pages: u32) -> Need {
         let more = pages.saturating_sub(self.pages_in_all());
         let slots = &self.pool.store.slots;
-        let taken = self.pool.slots().filter(|(_, slot)| !slot.is_empty());
+        let taken = self.pool.slots().filter(|(_, slot)| !slot.page().is_null());
         let parts = table::parts_for(taken.count() as u32 + more).max(slots.parts());
         let tables = match parts > slots.parts() {
-            true => pages_for(slots.add_bytes(add_array::<Option<Block>>(0, 1), parts)),
+            true => pages_for(slots.add_bytes(0, parts)),
             false => 0,
         };
         Need {
@@ -116,7 +111,7 @@ impl Owned {
         }
         self.shrink_to(pages, gone);
         if self.pages_in_all() > pages {
-            // Current chunks are spread over too many pages.
+            // More rings write to pages now.
             self.add_free(gone);
             return Err(EBUSY);
         }
@@ -126,16 +121,11 @@ impl Owned {
     /// Adds what was taken for it, of which it leaves nothing.
     pub(crate) fn end_resize(&mut self, mut stock: Stock) -> Result {
         if let Some(mut tables) = stock.tables.take() {
-            let mut rest = tables.rest();
-            let place = rest.room::<Option<Block>>(1)?;
-            self.fixed.fetch_add(tables.pages(), Relaxed);
-            let before = mem::replace(&mut self.block, tables);
-            // INVARIANT: The block leads to the one before it.
-            // SAFETY: There is room for it. The block stays as long as the memory.
-            unsafe {
-                place.write(Some(before));
-                self.pool.store.slots.add(stock.need.parts, &mut rest)?;
-            }
+            let (mut rest, pages) = (tables.rest(), tables.pages());
+            self.blocks.push_within_capacity(tables)?;
+            self.fixed.fetch_add(pages, Relaxed);
+            // SAFETY: The block stays as long as the memory.
+            unsafe { self.pool.store.slots.add(stock.need.parts, &mut rest) }?;
         }
         self.lendable
             .fetch_add(stock.need.pages / LENT_PART, Relaxed);
@@ -156,10 +146,8 @@ impl Memory {
     pub(crate) fn shrink_to(&self, pages: u32, gone: &mut Chain) {
         let pages = pages.saturating_sub(self.fixed.load(Relaxed));
         let pages = pages.max(self.least_pages());
-        // Only rings without any get pages meanwhile; else the others might be faster.
-        self.pool.set_reserve(u32::MAX);
         // Those that hold the most give first.
-        let mut level = pages.saturating_mul(SIZES.page);
+        let mut level = pages;
         while self.pages_held() > pages {
             if let Some(number) = self.pool.take_back() {
                 self.take_out(number, gone);
@@ -169,8 +157,9 @@ impl Memory {
                 break;
             }
             level /= 2;
-            let most = u64::from(self.pages_held() - pages) * u64::from(SIZES.page);
-            self.cut(|_| level, most);
+            let more = self.pages_held() - pages;
+            // At once: writers might be faster.
+            self.cut(|_| level, more, |number| self.take_out(number, gone));
         }
         self.set_limits();
     }
@@ -178,53 +167,46 @@ impl Memory {
     /// Takes a page out of its slot, which the pool has given away.
     fn take_out(&self, number: u32, gone: &mut Chain) {
         if let Some(slot) = self.pool.store.slot(number) {
-            slot.close();
             self.pool.store.pages.fetch_sub(1, Relaxed);
-            // SAFETY: It is from `add`, and nobody's. The slot is closed: who still looks at the
-            // page finds out that it has changed.
+            // SAFETY: It is from `add`, and nobody's. Who still looks at its header finds that it
+            // is in no ring.
             unsafe { gone.push(slot.empty().cast()) };
         }
     }
 
-    /// Has rings that hold more than `most` bytes give up their oldest pages; but shared ones may
+    /// Has rings that hold more than `most` pages give up their oldest ones; but shared ones may
     /// hold what [`Self::max_shared`] says.
     pub(crate) fn cut_to(&self, most: u32) {
         let of = |id| match id {
-            ..WARN_RINGS => most.max(self.pool.warn_bytes(id)),
+            ..WARN_RINGS => most.max(self.pool.warn_pages(id)),
             _ if id < self.shared_rings() => self.max_shared(most),
             _ => most,
         };
-        self.cut(of, u64::MAX);
+        self.cut(of, u32::MAX, |page| self.pool.put(0, page));
     }
 
     /// Takes all away that was logged, but for the pages that live rings write to.
     pub(crate) fn clear(&self) {
         self.pool.drain_retired();
-        self.cut(|_| 0, u64::MAX);
+        self.cut(|_| 0, u32::MAX, |page| self.pool.put(0, page));
     }
 
-    /// Has rings that hold more than `most` says of their ids give up their oldest pages, until
-    /// these are about `left` bytes.
-    fn cut(&self, most: impl Fn(u32) -> u32, mut left: u64) {
-        let pool = self.pool.pages(u32::MAX, false);
+    /// Has rings that hold more than `most` says of their ids give up their oldest pages to `take`,
+    /// `left` in all.
+    fn cut(&self, most: impl Fn(u32) -> u32, mut left: u32, mut take: impl FnMut(u32)) {
+        let pool = self.pool.pages(0, false);
         for id in 0..self.pool.store.rings() {
             let Some(ring) = self.pool.store.ring(id) else {
                 continue;
             };
-            let most = most(id);
             // A writer may be as fast: what it takes meanwhile is new.
-            for _ in 0..ring.pages() {
-                let held = ring.held();
-                if held <= most || left == 0 {
-                    break;
-                }
+            for _ in 0..ring.pages().saturating_sub(most(id)).min(left) {
                 // SAFETY: The pool is the one of all of the ring's pages.
-                let Some(index) = (unsafe { ring.steal(&pool) }) else {
+                let Some(page) = (unsafe { ring.steal(&pool) }) else {
                     break;
                 };
-                left = left.saturating_sub(held.saturating_sub(ring.held()).into());
-                // SAFETY: The ring has just given it up.
-                unsafe { pool.put(index) };
+                left -= 1;
+                take(page);
             }
         }
     }
@@ -236,17 +218,10 @@ impl Memory {
         spare.min(counted)
     }
 
-    /// Pages in slots that are needed at least: for rings, and for what live ones write to now.
+    /// Pages in slots that are needed at least: for rings, and those that live ones write to now.
     fn least_pages(&self) -> u32 {
-        let mut bytes = 0u64;
-        for info in (0..self.pool.store.rings()).filter_map(|id| self.info(id)) {
-            // A ring begins with a chunk, or a page, and goes on with pages.
-            bytes += match (info.state, info.held) {
-                (RingState::Live, 1..) if info.held <= SIZES.chunk => SIZES.chunk.into(),
-                (RingState::Live, 1..) => SIZES.page.into(),
-                _ => 0u64,
-            };
-        }
-        self.pool.store.ring_pages() + bytes.div_ceil(SIZES.page.into()) as u32
+        let rings = (0..self.pool.store.rings()).filter_map(|id| self.info(id));
+        let writes = |info: &Info| info.state == RingState::Live && info.pages != 0;
+        self.pool.store.ring_pages() + rings.filter(writes).count() as u32
     }
 }

@@ -12,9 +12,16 @@ use core::{
     }, //
 };
 use kernel::{
-    blog::ring::{
-        PageHeader,
-        Ring, //
+    blog::{
+        ring::{
+            PageHeader,
+            Ring,
+            ROOM, //
+        },
+        wire::page::{
+            RINGS_AT,
+            RINGS_MAGIC, //
+        }, //
     },
     page::PAGE_SIZE,
     sync::SetOnce, //
@@ -23,7 +30,6 @@ use kernel::{
 use super::{
     pool::{
         Shelf,
-        Sizes,
         Slot,
         Store, //
     },
@@ -34,31 +40,14 @@ use super::{
 /// set it before there are components.
 pub(crate) static LEAVING: SetOnce<fn(u32, u32)> = SetOnce::new();
 
-/// What rings are made of.
-pub(crate) const SIZES: Sizes = Sizes {
-    page: PAGE_SIZE as u32,
-    chunk: PAGE_SIZE as u32 / 16,
-};
-
-/// Rings of a page, each with its link.
-pub(crate) const RINGS: usize = PAGE_SIZE / (size_of::<Ring>() + size_of::<AtomicU32>());
-// A ring is what a task takes besides a chunk: it is to be small.
-const _: () = assert!(size_of::<Ring>() <= 256);
-
-/// A page of rings, and what links those that are free.
-#[repr(C)]
-pub(super) struct RingPage {
-    rings: [Ring; RINGS],
-    links: [AtomicU32; RINGS],
-}
-
-const _: () = assert!(size_of::<RingPage>() <= PAGE_SIZE);
+/// Rings of a page, after its header.
+pub(crate) const RINGS: usize = (PAGE_SIZE - RINGS_AT) / size_of::<Ring>();
 
 /// What [`Store`] offers to the pool.
 ///
 /// # Invariants
 ///
-/// [`Slot::rings`] of each slot is null, or leads to a [`RingPage`] that stays as long as this.
+/// [`Slot::rings`] of each slot is null, or leads to [`RINGS`] rings that stay as long as this.
 pub(crate) struct Arrays {
     /// Of the component whose rings these are.
     pub(super) slot: u16,
@@ -90,19 +79,11 @@ impl Arrays {
         // ORDERING: Release pairs with the acquire in `make_rings`: the slots are there.
         let _ = self.ring_pages.fetch_update(Release, Relaxed, set);
     }
-
-    fn part(&self, id: u32) -> Option<(&RingPage, usize)> {
-        let slot = self.slots.get(id / RINGS as u32)?;
-        // ORDERING: Acquire pairs with the store in `make_rings`: the rings are there.
-        // SAFETY: By the type invariants.
-        let page = unsafe { slot.rings.load(Acquire).cast::<RingPage>().as_ref() }?;
-        Some((page, id as usize % RINGS))
-    }
 }
 
 impl Store for Arrays {
-    fn sizes(&self) -> Sizes {
-        SIZES
+    fn page_size(&self) -> u32 {
+        PAGE_SIZE as u32
     }
 
     fn slot(&self, page: u32) -> Option<&Slot> {
@@ -113,14 +94,11 @@ impl Store for Arrays {
         self.shelves
     }
 
-    fn ring_link(&self, id: u32) -> Option<&AtomicU32> {
-        let (page, n) = self.part(id)?;
-        Some(&page.links[n])
-    }
-
     fn ring(&self, id: u32) -> Option<&Ring> {
-        let (page, n) = self.part(id)?;
-        Some(&page.rings[n])
+        // ORDERING: Acquire pairs with the store in `make_rings`: the rings are there.
+        let first = self.slots.get(id / RINGS as u32)?.rings.load(Acquire);
+        // SAFETY: By the type invariants.
+        (!first.is_null()).then(|| unsafe { &*first.add(id as usize % RINGS) })
     }
 
     fn rings(&self) -> u32 {
@@ -133,25 +111,28 @@ impl Store for Arrays {
     }
 
     fn make_rings(&self, page: u32) -> Option<Range<u32>> {
-        let slot = self.slot(page)?;
+        let page = self.slot(page)?.page();
         let more = |word| (u64::from(word as u32) < word >> 32).then_some(word + 1);
         // ORDERING: Acquire: see `set_max_ring_pages`.
         let n = self.ring_pages.fetch_update(Acquire, Relaxed, more).ok()? as u32;
         let at = &self.slot(n)?.rings;
-        let memory = slot.close().cast::<RingPage>();
+        let first = page.wrapping_byte_add(RINGS_AT).cast::<Ring>();
         let ids = n * RINGS as u32..(n + 1) * RINGS as u32;
-        for (i, id) in ids.clone().enumerate() {
-            // SAFETY: There is a page, which is the caller's. A reader that still looks at it as
-            // one of records finds out that it has changed. The empty page stays longer than the
-            // rings.
-            unsafe {
-                (&raw mut (*memory).rings[i]).write(Ring::new(id, self.slot, self.empty()));
-                (&raw mut (*memory).links[i]).write(AtomicU32::new(0));
+        // SAFETY: There is a page, which is the caller's.
+        unsafe { &*page }.turn_into(RINGS_MAGIC, ids.start, || {
+            for (i, id) in ids.clone().enumerate() {
+                // SAFETY: There is room for them after the header. The empty page stays longer than
+                // the rings.
+                unsafe {
+                    first
+                        .add(i)
+                        .write(Ring::new(id, self.slot, self.empty(), ROOM))
+                };
             }
-        }
-        // INVARIANT: A page that is closed stays as long as the component's memory.
+        });
+        // INVARIANT: A page that is in no ring, and on no shelf, stays as long as the memory.
         // ORDERING: Release publishes the rings.
-        at.store(memory.cast(), Release);
+        at.store(first, Release);
         Some(ids)
     }
 

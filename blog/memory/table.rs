@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The slots of a component: parts that never move, and arrays of pointers that lead to them, each
-//! as long as all before it together.
+//! The slots of a component: parts that never move, each as long as all before it together.
 //!
 //! Log calls look up a page by the number of its slot, in any context, while process context adds
-//! slots. There is room from the start for the pointers to all arrays of the largest component. So
-//! nothing is ever replaced, and a look-up takes three loads, takes no lock, and never waits.
+//! slots. There is room from the start for the pointers to all parts of the largest component. So
+//! nothing is ever replaced, and a look-up takes two loads, takes no lock, and never waits.
 
 use core::{
     ptr,
@@ -28,48 +27,36 @@ use super::{
     pool::Slot, //
 };
 
-/// Slots of a part.
-const SLOTS: u32 = 16;
-/// Pointers of the first array.
-const FIRST: u32 = 4;
-/// Most arrays.
-const ARRAYS: usize = 13;
+/// Slots of the first part.
+const FIRST: u32 = 16;
+/// Most parts.
+pub(super) const PARTS: u32 = 15;
 /// Most slots.
-pub(crate) const MOST: u32 = SLOTS * (FIRST << (ARRAYS - 1));
+pub(crate) const MOST: u32 = slots_in(PARTS);
 
-/// What the first array and the first part take.
-pub(super) const FIRST_BYTES: usize =
-    FIRST as usize * size_of::<AtomicPtr<Part>>() + size_of::<Part>();
+/// What the first part takes.
+pub(super) const FIRST_BYTES: usize = FIRST as usize * size_of::<Slot>();
 
-type Part = [Slot; SLOTS as usize];
-
-/// The number of pointers that so many arrays have.
-fn pointers_in(arrays: usize) -> usize {
-    match arrays {
+/// How many slots so many parts have.
+const fn slots_in(parts: u32) -> u32 {
+    match parts {
         0 => 0,
-        n => (FIRST as usize) << (n - 1),
+        n => FIRST << (n - 1),
     }
-}
-
-/// How many arrays lead to so many parts.
-fn arrays_for(parts: u32) -> usize {
-    let enough = |arrays: &usize| pointers_in(*arrays) >= parts as usize;
-    (0..ARRAYS).find(enough).unwrap_or(ARRAYS)
 }
 
 /// How many parts have so many slots.
 pub(super) fn parts_for(slots: u32) -> u32 {
-    slots.div_ceil(SLOTS)
+    let enough = |parts: &u32| slots_in(*parts) >= slots;
+    (0..PARTS).find(enough).unwrap_or(PARTS)
 }
 
 /// # Invariants
 ///
-/// - The first array has [`FIRST`] pointers, each further one as many as all before it. There are
-///   as many arrays as lead to `parts` parts.
-/// - The first `parts` of these pointers lead to a part each, the others are null.
-/// - Arrays and parts stay as long as this.
+/// The first `parts` of these pointers lead to a part each, of as many slots as all before it, the
+/// first one to [`FIRST`]; the others are null. Parts stay as long as this.
 pub(crate) struct Slots {
-    arrays: [AtomicPtr<AtomicPtr<Part>>; ARRAYS],
+    at: [AtomicPtr<Slot>; PARTS as usize],
     parts: AtomicU32,
 }
 
@@ -77,7 +64,7 @@ impl Slots {
     pub(super) const fn new() -> Self {
         // INVARIANT: There are none.
         Self {
-            arrays: [const { AtomicPtr::new(ptr::null_mut()) }; ARRAYS],
+            at: [const { AtomicPtr::new(ptr::null_mut()) }; PARTS as usize],
             parts: AtomicU32::new(0),
         }
     }
@@ -89,37 +76,25 @@ impl Slots {
 
     /// How many slots there are.
     pub(super) fn len(&self) -> u32 {
-        self.parts() * SLOTS
-    }
-
-    /// What leads to a part.
-    fn pointer(&self, part: u32) -> Option<&AtomicPtr<Part>> {
-        // The first array begins with the first part, each other one with that of a power of two.
-        let log = (part | FIRST / 2).ilog2();
-        let array = self.arrays.get((log + 1 - FIRST.ilog2()) as usize)?;
-        // ORDERING: Acquire pairs with the store in `add`: the pointers are there.
-        let first = array.load(Acquire);
-        if first.is_null() {
-            return None;
-        }
-        let place = part - (1 << log) / FIRST * FIRST;
-        // SAFETY: By the type invariants, there are so many, which stay.
-        Some(unsafe { &*first.add(place as usize) })
+        slots_in(self.parts())
     }
 
     /// A slot. Any context.
+    #[inline]
     pub(super) fn get(&self, n: u32) -> Option<&Slot> {
+        // The first part begins with slot 0, each other one with that of a power of two.
+        let log = (n | FIRST / 2).ilog2();
+        let part = self.at.get((log + 1 - FIRST.ilog2()) as usize)?;
         // ORDERING: Acquire pairs with the store in `add`: the slots are initialised.
-        let part = self.pointer(n / SLOTS)?.load(Acquire);
-        // SAFETY: By the type invariants, it is null or leads to a part, which stays.
-        unsafe { Some(&part.as_ref()?[(n % SLOTS) as usize]) }
+        let first = part.load(Acquire);
+        let place = n - (1 << log) / FIRST * FIRST;
+        // SAFETY: By the type invariants, it is null or leads to so many, which stay.
+        (!first.is_null()).then(|| unsafe { &*first.add(place as usize) })
     }
 
     /// What it takes to have so many parts, after so many bytes.
     pub(super) fn add_bytes(&self, bytes: usize, parts: u32) -> usize {
-        let more = pointers_in(arrays_for(parts)) - pointers_in(arrays_for(self.parts()));
-        let bytes = add_array::<AtomicPtr<Part>>(bytes, more);
-        add_array::<Part>(bytes, (parts - self.parts()) as usize)
+        add_array::<Slot>(bytes, (slots_in(parts) - self.len()) as usize)
     }
 
     /// Adds parts, until there are so many. One at a time.
@@ -128,22 +103,13 @@ impl Slots {
     ///
     /// The block stays as long as this.
     pub(super) unsafe fn add(&self, parts: u32, rest: &mut Rest) -> Result {
-        let null = |_| AtomicPtr::new(ptr::null_mut());
-        for n in arrays_for(self.parts())..arrays_for(parts) {
-            let len = pointers_in(n + 1) - pointers_in(n);
-            // SAFETY: By this function's requirement.
-            let array = unsafe { rest.array(len, null) }?;
-            // INVARIANT: There are so many.
-            // ORDERING: Release publishes them.
-            self.arrays[n].store(array.as_ptr().cast_mut(), Release);
-        }
         for n in self.parts()..parts {
-            // SAFETY: As above.
-            let part = unsafe { rest.array(1, |_| [const { Slot::new() }; SLOTS as usize]) }?;
-            let pointer = self.pointer(n).ok_or(EINVAL)?;
-            // INVARIANT: It is the next one.
+            let len = slots_in(n + 1) - slots_in(n);
+            // SAFETY: By this function's requirement.
+            let part = unsafe { rest.array(len as usize, |_| Slot::new()) }?;
+            // INVARIANT: It is the next one, and has so many.
             // ORDERING: Release publishes the slots.
-            pointer.store(part.as_ptr().cast_mut(), Release);
+            self.at[n as usize].store(part.as_ptr().cast_mut(), Release);
             self.parts.store(n + 1, Relaxed);
         }
         Ok(())
@@ -152,11 +118,11 @@ impl Slots {
     /// The slots as crash tools find them.
     pub(super) fn root(&self) -> dump::TableRoot {
         dump::TableRoot {
-            chunks: ptr::from_ref(&self.arrays) as u64,
-            capacity: ARRAYS as u32,
-            per_chunk: SLOTS,
+            chunks: ptr::from_ref(&self.at) as u64,
+            capacity: PARTS,
+            per_chunk: FIRST,
             stride: size_of::<Slot>() as u32,
-            doubling: FIRST,
+            doubling: dump::CHUNKS_DOUBLE,
         }
     }
 }

@@ -194,7 +194,7 @@ impl RingWalk {
                 Some(at) => at,
                 None => memory.oldest_page(id)?,
             };
-            let copied = memory.copy(index, seq, to).is_some();
+            let copied = memory.copy(id, index, seq, to).is_some();
             let Some(page) = PageInfo::read(to).filter(|page| copied && page.ring == id) else {
                 // Its writer has it back: go on with the oldest one there is.
                 continue;

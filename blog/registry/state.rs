@@ -343,9 +343,9 @@ impl State {
         }
     }
 
-    /// How many bytes a ring may hold. Any context.
-    pub(crate) fn max_bytes(&self) -> u32 {
-        self.get(Key::RingKb) * 1024
+    /// How many pages a ring may hold. Any context.
+    pub(crate) fn max_pages(&self) -> u32 {
+        self.get(Key::RingKb) / PAGE_KB
     }
 
     /// Pages that it takes when it is switched on.
@@ -592,7 +592,7 @@ impl State {
             self.apply(inner);
             // A ring that holds more gives its oldest pages back.
             if let Some(memory) = inner.memory().filter(|_| key == Key::RingKb) {
-                memory.cut_to(self.max_bytes());
+                memory.cut_to(self.max_pages());
             }
         });
     }

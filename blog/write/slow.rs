@@ -186,7 +186,7 @@ impl<'a> Call<'a> {
             counter => clock::still(counter),
         };
         if !writing.has_room(self.bytes, ts) {
-            let (mode, max) = (self.mode(), self.state.max_bytes());
+            let (mode, max) = (self.mode(), self.state.max_pages());
             let renamed = writing.ring().is_renamed().then(|| self.caller());
             let bytes = self.bytes + renamed.map_or(0, |_| TASK_SIZE);
             // SAFETY: The ring is one of this memory, whose pool has all of its pages.
@@ -205,16 +205,16 @@ impl<'a> Call<'a> {
 
     /// A place in one of the component's shared rings.
     fn shared_place(&self) -> Option<Place<'a>> {
-        let max = self.memory.max_shared(self.state.max_bytes());
+        let max = self.memory.max_shared(self.state.max_pages());
         self.place_in(WARN_RINGS..self.memory.shared_rings(), false, |_| max)
     }
 
     /// A place in what is for warnings and errors only, if there is a share of these.
     fn warn_place(&self) -> Option<Place<'a>> {
-        self.place_in(0..WARN_RINGS, true, |id| self.memory.pool.warn_bytes(id))
+        self.place_in(0..WARN_RINGS, true, |id| self.memory.pool.warn_pages(id))
     }
 
-    /// A place in one of these shared rings, of which each may hold so many bytes, and has a right
+    /// A place in one of these shared rings, of which each may hold so many pages, and has a right
     /// to them if they are its `share`; 0: it isn't used.
     fn place_in(
         &self,

@@ -25,7 +25,10 @@ use kernel::{
     bindings,
     blog::{
         no_ring,
-        ring::Ring,
+        ring::{
+            PageHeader,
+            Ring, //
+        },
         task::{
             self,
             Tls,
@@ -61,7 +64,9 @@ use crate::{
     tasks, //
 };
 
-const TABLES: usize = PAGE_SIZE / size_of::<Tls>();
+/// Tables of a page, after its header, which is in a place of the same size as they are aligned to.
+const TABLES: usize = (PAGE_SIZE - TABLES_AT) / size_of::<Tls>();
+const TABLES_AT: usize = 64;
 /// Most pages: 65541 tasks with rings at a time.
 const PAGES: usize = 3121;
 /// Pages that there are from the start.
@@ -158,11 +163,16 @@ impl TaskTables {
         let Ok(n) = self.count.fetch_update(Relaxed, Relaxed, more) else {
             return false;
         };
-        let (indices, tables) = ((n * TABLES as u32..).take(TABLES), page.cast::<Tls>());
-        for (i, index) in indices.clone().enumerate() {
-            // SAFETY: There is room for them in a page.
-            unsafe { tables.add(i).write(Tls::new(index, no_ring())) };
-        }
+        let indices = (n * TABLES as u32..).take(TABLES);
+        let tables = page.wrapping_add(TABLES_AT).cast::<Tls>();
+        // Readers and thieves may have found it as a page of records.
+        // SAFETY: A page begins with a header, or is zero.
+        unsafe { &*page.cast::<PageHeader>() }.turn_into(0, 0, || {
+            for (i, index) in indices.clone().enumerate() {
+                // SAFETY: There is room for them in a page.
+                unsafe { tables.add(i).write(Tls::new(index, no_ring())) };
+            }
+        });
         // ORDERING: Release publishes the tables.
         // INVARIANT: There are `TABLES` tables, and nobody frees them.
         self.pages[n as usize].store(tables, Release);
@@ -395,7 +405,7 @@ pub(crate) unsafe extern "C" fn task_hook(task: *mut bindings::task_struct, free
         }
         let (now, (_, cpu)) = (clock::now(), tasks::here());
         // SAFETY: The lock is held, and the task is gone, so its rings have no writer any more.
-        unsafe { table.take(no_ring(), |ring| retire(ring, cpu, now)) };
+        unsafe { table.take(no_ring(), |ring| retire(ring, now)) };
         table.task.store(ptr::null_mut(), Relaxed);
         drop(guard);
         SLAB.put(cpu, table);
@@ -406,8 +416,8 @@ pub(crate) unsafe extern "C" fn task_hook(task: *mut bindings::task_struct, free
 ///
 /// # Safety
 ///
-/// `ring` has no writer any more, and is in no table. Interrupts are off, on `cpu`.
-unsafe fn retire(ring: &Ring, cpu: u32, now: u64) {
+/// `ring` has no writer any more, and is in no table. Interrupts are off.
+unsafe fn retire(ring: &Ring, now: u64) {
     // SAFETY: By this function's requirement.
     let state = unsafe { state_in(ring.slot()) };
     // SAFETY: Likewise.
@@ -416,7 +426,7 @@ unsafe fn retire(ring: &Ring, cpu: u32, now: u64) {
     };
     // SAFETY: By this function's requirement.
     unsafe { ring.retire(now) };
-    memory.pool.retire(cpu, ring.id());
+    memory.pool.retire(ring);
 }
 
 /// Registers the task hook, or does nothing on an error. Once, before anything can log.

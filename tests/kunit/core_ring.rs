@@ -9,10 +9,7 @@ mod suite {
     use super::rig::*;
     use crate::{
         clock,
-        memory::{
-            Memory,
-            SIZES, //
-        },
+        memory::Memory,
         read::{
             sections::Form,
             walk::Walk, //
@@ -29,7 +26,8 @@ mod suite {
         blog::{
             ring::{
                 Mode,
-                Owner, //
+                Owner,
+                ROOM, //
             },
             wire::{
                 file::Kind,
@@ -45,8 +43,8 @@ mod suite {
         prelude::*, //
     };
 
-    /// Records of `Rig::log` in one chunk.
-    const PER_CHUNK: u64 = ((SIZES.chunk as usize - PAGE_HEADER_SIZE) / 16) as u64;
+    /// Records of `Rig::log` in a ring's own page.
+    const PER_ROOM: u64 = ((ROOM as usize - PAGE_HEADER_SIZE) / 16) as u64;
 
     unsafe extern "C" {
         fn blog_test_rename(new: &[u8; 16], old: &mut [u8; 16]);
@@ -151,9 +149,8 @@ mod suite {
                 false => lost += 1,
             }
         }
-        // A chunk, three pages, and chunks as far as they fit: the oldest, and nothing is reported
-        // yet.
-        assert_eq!(kept, PER_PAGE * 3 + PER_CHUNK * 16);
+        // Its own page, and four more: the oldest, and nothing is reported yet.
+        assert_eq!(kept, PER_ROOM + PER_PAGE * 4);
         let read = Read::new(Some(state.clone()), 4096)?;
         let ring = read.only_ring()?;
         assert_eq!((ring.numbers.len() as u64, ring.records), (kept, kept));
@@ -204,8 +201,9 @@ mod suite {
         while rig.log(kept) {
             kept += 1;
         }
-        for n in 0..3 {
-            assert!(!log_as_nmi(&rig, n)?);
+        // Each ring has room of its own.
+        for n in 0..PER_ROOM + 3 {
+            assert_eq!(log_as_nmi(&rig, n)?, n < PER_ROOM);
         }
         let read = Read::new(Some(rig.state()?), 4096)?;
         let find = |context: Context| read.rings.iter().find(|r| r.context == context as u8);
@@ -216,7 +214,7 @@ mod suite {
         assert!(task.counts_from(0) && shared.counts_from(task.records));
         let nmi = find(Context::Nmi).ok_or(EINVAL)?;
         assert_eq!(nmi.lost(Lost::NoPage), 3);
-        assert_eq!((nmi.records, nmi.pages), (0, 0));
+        assert_eq!((nmi.records, nmi.pages), (PER_ROOM, 1));
         Ok(())
     }
 
@@ -279,7 +277,7 @@ mod suite {
             for n in 0..PER_PAGE * 5 {
                 lost += u64::from(!rig.log(n));
             }
-            assert!(lost >= PER_PAGE);
+            assert!(lost >= PER_PAGE - PER_ROOM);
             state.clear();
             assert!(rig.log(77 + round));
             let read = Read::new(Some(state.clone()), 4096)?;
@@ -404,8 +402,11 @@ mod suite {
     }
 
     fn retired(state: &State) -> u32 {
-        let retired = |memory: &Memory| memory.pool.sum(|lists| lists.retired.len());
-        state.with(|inner| inner.memory().map_or(0, retired))
+        let ended = |memory: &Memory| {
+            let pool = &memory.pool;
+            pool.sum(|lists| lists.retired.len() + lists.ended.len())
+        };
+        state.with(|inner| inner.memory().map_or(0, ended))
     }
 
     /// Tasks that have a ring.
@@ -451,7 +452,7 @@ mod suite {
         assert!(rig.log(0));
         while take(&mut walk, &mut file)? != Some(Kind::Ring as u8) {}
         // None of the pages that were listed is there any more.
-        for n in 1..PER_CHUNK + PER_PAGE * 20 {
+        for n in 1..PER_ROOM + PER_PAGE * 20 {
             assert!(rig.log(n));
         }
         while take(&mut walk, &mut file)?.is_some() {}
@@ -459,7 +460,7 @@ mod suite {
         let ring = read.only_ring()?;
         assert_eq!(ring.records, 1);
         assert_eq!(ring.numbers.len() as u64, PER_PAGE * 4);
-        assert!(ring.counts_from(PER_CHUNK + PER_PAGE * 16));
+        assert!(ring.counts_from(PER_ROOM + PER_PAGE * 16));
         Ok(())
     }
 

@@ -11,16 +11,15 @@
 //!
 //! | file | level |
 //! |---|---|
-//! | `slab.rs` | chunks of split pages: for a ring's first page |
 //! | `mod.rs` | free pages, those that the CPU has at hand first |
 //! | `rings.rs` | rings of tasks that have ended, the oldest page first; and free rings |
 //! | `share.rs` | live rings that hold more than their share |
 //! | `shelf.rs` | what a CPU has at hand of all that, and which other shelves have some |
-//! | `slot.rs` | the place of a page, whole or split |
+//! | `slot.rs` | the place of a page |
 //! | `claim.rs`, `list.rs` | the parts that all of this is built of |
 //!
-//! Pages come from the kernel, and go back to it, in process context. Some become rings here, and
-//! stay rings.
+//! Each ring has room for its first records, so it needs a page only when that is full. Pages come
+//! from the kernel, and go back to it, in process context. Some become rings here, and stay rings.
 
 use core::{
     ops::Range,
@@ -41,7 +40,6 @@ mod list;
 mod rings;
 mod share;
 mod shelf;
-mod slab;
 mod slot;
 
 pub(crate) use self::{
@@ -53,37 +51,30 @@ pub(crate) use self::{
         Shelf,
         MOST_SHELVES, //
     },
-    slot::{
-        Index,
-        Sizes,
-        Slot, //
-    }, //
+    slot::Slot, //
 };
 use self::{
     claim::Held,
     shelf::{
         Lists,
         HITS, //
-    },
-    slot::WHOLE_BIT, //
+    }, //
 };
 
 /// No index: the end of a list.
 const NONE: u32 = u32::MAX;
 
 /// The link of what is in no list, as its giver found no shelf.
-pub(crate) const LEFT: u32 = NONE - 1;
+const LEFT: u32 = NONE - 1;
 
-/// How many other shelves, or retired rings without pages, a level looks at: time in an NMI is
-/// bounded.
+/// How many other shelves a level looks at: time in an NMI is bounded.
 const LOOKS: usize = 8;
 
-/// How many pages or chunks of other rings are given up for one that is needed: as many as there
-/// are chunks in a page, which they may make.
+/// How many pages of rings whose tasks have ended are given up for a ring.
 const PIECES: u32 = 16;
 
-/// So many pages above the reserve may just be passing, and set no bit. Else a shelf that gets
-/// and gives pages by turns would call all CPUs each time.
+/// So many pages or rings on a shelf may just be passing, and set no bit. Else a shelf that gets
+/// and gives them by turns would call all CPUs each time.
 const PASSING: u32 = 2;
 
 /// The rings for warnings are the first ones: two, so that a call which has interrupted the writer
@@ -92,20 +83,19 @@ pub(crate) const WARN_RINGS: u32 = 2;
 
 /// The data of a [`Pool`]. It may grow; its parts stay in their places as long as the pool lives.
 pub(crate) trait Store {
-    /// Sizes of pages and chunks; constant.
-    fn sizes(&self) -> Sizes;
+    /// The size of a page in bytes; constant.
+    fn page_size(&self) -> u32;
     fn slot(&self, page: u32) -> Option<&Slot>;
     /// The shelves, one at least and [`MOST_SHELVES`] at most; where there are fewer than CPUs,
     /// some share one.
     fn shelves(&self) -> &[Shelf];
-    fn ring_link(&self, id: u32) -> Option<&AtomicU32>;
     fn ring(&self, id: u32) -> Option<&Ring>;
     /// Number of rings; their ids are below this.
     fn rings(&self) -> u32;
     /// Whether there may be more rings.
     fn may_make_rings(&self) -> bool;
-    /// Makes a page, which is whole and the caller's, one of rings; returns their ids, all of which
-    /// are the caller's. `None`: there are as many as may be, and the page is as it was.
+    /// Makes a page, which is the caller's, one of rings; returns their ids, all of which are the
+    /// caller's. `None`: there are as many as may be, and the page is as it was.
     fn make_rings(&self, page: u32) -> Option<Range<u32>>;
     /// Pages that rings can hold.
     fn data_pages(&self) -> u32;
@@ -117,36 +107,12 @@ pub(crate) trait Store {
     fn count(&self, site: u32, n: u32);
 }
 
-/// How often each level has served a ring, and what it has now; a moment old.
+/// How often each level has served a ring, and what is free; a moment old.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Levels {
     /// How often, by [`Hit`].
     pub(crate) hits: [u64; HITS],
-    pub(crate) chunks_free: u32,
-    pub(crate) pages_split: u32,
     pub(crate) pages_free: u32,
-}
-
-#[derive(Clone, Copy)]
-struct Request {
-    /// Bytes that it holds.
-    held: u32,
-    /// Bytes that it has a right to, if that is more than its share.
-    least: u32,
-    cpu: u32,
-    /// Whether other live rings may be made to give up pages for it.
-    steal: bool,
-    /// Whether a page would do.
-    page: bool,
-    /// Whether a chunk would do.
-    chunk: bool,
-}
-
-impl Request {
-    /// Whether a chunk is better than a page: a ring's first page is small.
-    fn small(&self) -> bool {
-        self.chunk && (self.held == 0 || !self.page)
-    }
 }
 
 /// Free pages, free rings and retired rings of one component. What they are in is the shelves of
@@ -154,18 +120,16 @@ impl Request {
 ///
 /// # Invariants
 ///
-/// A page or chunk is in a ring's chain, or on one shelf, or somebody holds its index, or it was
-/// left in its slot.
+/// A page is in a ring's chain, or on one shelf, or somebody holds its index, or its link is
+/// [`LEFT`].
 #[repr(align(64))]
 pub(crate) struct Pool<S> {
     pub(crate) store: S,
-    /// Which shelves have more free pages than the reserve, and which have something of the others.
-    has_spare: Hint,
-    has_chunks: Hint,
+    /// Which shelves have some of these.
+    has_pages: Hint,
     has_rings: Hint,
+    has_ended: Hint,
     has_retired: Hint,
-    /// Free pages of a shelf that are for rings that hold nothing.
-    reserve: AtomicU32,
     /// The part of the pages that is for warnings, 8 for an eighth; 0: none.
     pub(crate) warn_share: AtomicU32,
     /// Whether something was left for [`Self::collect`].
@@ -176,24 +140,19 @@ impl<S: Store> Pool<S> {
     pub(crate) const fn new(store: S) -> Self {
         Self {
             store,
-            has_spare: Hint::new(),
-            has_chunks: Hint::new(),
+            has_pages: Hint::new(),
             has_rings: Hint::new(),
+            has_ended: Hint::new(),
             has_retired: Hint::new(),
-            reserve: AtomicU32::new(0),
             warn_share: AtomicU32::new(0),
             left: AtomicU8::new(0),
         }
     }
 
-    fn shelf_count(&self) -> u32 {
-        // There is one at least: now the compiler knows.
-        (self.store.shelves().len() as u32).max(1)
-    }
-
     /// The number of the shelf that is a CPU's.
     fn number(&self, cpu: u32) -> usize {
-        (cpu % self.shelf_count()) as usize
+        // There is one at least: now the compiler knows.
+        (cpu % (self.store.shelves().len() as u32).max(1)) as usize
     }
 
     /// Claims the first shelf from `own` on that can be had.
@@ -230,18 +189,7 @@ impl<S: Store> Pool<S> {
         (0..).map_while(|page| Some((page, self.store.slot(page)?)))
     }
 
-    /// Keeps the last `pages` free pages for rings that have none; [`u32::MAX`]: all.
-    pub(crate) fn set_reserve(&self, pages: u32) {
-        let each = pages / self.shelf_count();
-        self.reserve.store(each, Relaxed);
-        for (n, shelf) in self.store.shelves().iter().enumerate() {
-            if shelf.lists.look().pages.len() > each {
-                self.has_spare.set(n);
-            }
-        }
-    }
-
-    /// How often each level has served a ring, and what it has now.
+    /// How often each level has served a ring, and what is free.
     pub(crate) fn levels(&self) -> Levels {
         let mut levels = Levels {
             pages_free: self.sum(|lists| lists.pages.len()),
@@ -252,14 +200,8 @@ impl<S: Store> Pool<S> {
                 *sum += n.load(Relaxed);
             }
         }
-        for chunks in self.slots().filter_map(|(_, slot)| slot.free_chunks()) {
-            levels.pages_split += 1;
-            levels.chunks_free += chunks;
-        }
         levels
     }
-
-    // Giving.
 
     /// Adds a page, which is in no ring, to the free ones.
     pub(crate) fn give_page(&self, page: u32) {
@@ -267,243 +209,100 @@ impl<S: Store> Pool<S> {
         self.shelve(self.number(page / 2), page);
     }
 
+    /// Gives a page that has left its ring.
+    pub(crate) fn put(&self, cpu: u32, page: u32) {
+        self.shelve(self.number(cpu), page);
+    }
+
     fn shelve(&self, own: usize, page: u32) {
-        match self.claim_near(own) {
-            Some((n, lists)) => {
-                lists.pages.push(self.page_link(), page);
-                let least = self.reserve.load(Relaxed).saturating_add(PASSING);
-                if lists.pages.len() > least {
-                    self.has_spare.set(n);
-                }
-            }
-            None => self.leave(page, WHOLE_BIT),
+        if let Some((n, lists)) = self.claim_near(own) {
+            self.add_page(n, &lists, page);
+        } else if let Some(slot) = self.store.slot(page) {
+            self.leave(&slot.link);
         }
     }
 
-    /// Gives a page or chunk, which is in no ring any more, to the level that it belongs to.
-    pub(crate) fn put(&self, cpu: u32, index: u32) {
-        let index = Index(index);
-        let page = match index.part() {
-            None => Some(index.slot()),
-            Some(chunk) => self.put_chunks(index.slot(), 1 << chunk),
-        };
-        if let Some(page) = page {
-            self.shelve(self.number(cpu), page);
+    /// Adds a page to shelf `n`, which the caller has claimed.
+    fn add_page(&self, n: usize, lists: &Lists, page: u32) {
+        lists.pages.push(self.page_link(), page);
+        if lists.pages.len() > PASSING {
+            self.has_pages.set(n);
         }
     }
 
-    /// Gives chunks back, by their bits; returns the page if it is whole now, and the caller's.
-    fn put_chunks(&self, page: u32, chunks: u32) -> Option<u32> {
-        let slot = self.store.slot(page)?;
-        let n = slot.shelf.load(Relaxed) as usize;
-        let Some(lists) = self.store.shelves().get(n)?.lists.claim() else {
-            self.leave(page, chunks);
-            return None;
-        };
-        let whole = lists.slab.put(&self.store, page, slot, chunks);
-        if !whole {
-            self.has_chunks.set(n);
-            return None;
-        }
-        drop(lists);
-        slot.unite(self.store.sizes());
-        Some(page)
-    }
-
-    /// Leaves parts of a page, by their bits, where [`Self::collect`] finds them.
-    fn leave(&self, page: u32, parts: u32) {
-        if let Some(slot) = self.store.slot(page) {
-            slot.leave(parts);
-            self.has_left();
-        }
-    }
-
-    fn has_left(&self) {
+    /// Leaves what has this link, and found no shelf, where [`Self::collect`] finds it.
+    fn leave(&self, link: &AtomicU32) {
+        // ORDERING: Release pairs with `was_left`: what was done to it before is visible.
+        link.store(LEFT, Release);
         // ORDERING: Release pairs with `collect`: what was left is found.
         self.left.store(1, Release);
     }
 
+    /// Takes what has this link, if it was left.
+    fn was_left(link: &AtomicU32) -> bool {
+        // ORDERING: Acquire: see `leave`.
+        link.load(Relaxed) == LEFT && (link.compare_exchange(LEFT, NONE, Acquire, Relaxed)).is_ok()
+    }
+
     /// Puts on shelves what was left, as far as there are any to be had. Process context.
     pub(crate) fn collect(&self) {
-        // ORDERING: Acquire: see `has_left`.
+        // ORDERING: Acquire: see `leave`.
         if self.left.load(Relaxed) == 0 || self.left.swap(0, Acquire) == 0 {
             return;
         }
-        for (page, slot) in self.slots() {
-            let whole = match slot.take_left() {
-                0 => None,
-                WHOLE_BIT => Some(page),
-                chunks => self.put_chunks(page, chunks),
-            };
-            if let Some(page) = whole {
-                self.give_page(page);
-            }
+        for (page, _) in self.slots().filter(|(_, slot)| Self::was_left(&slot.link)) {
+            self.give_page(page);
         }
         self.collect_rings();
     }
 
-    // Taking.
-
-    /// Takes a page or chunk, as `Pages::take` says.
-    fn take(&self, request: Request) -> Option<Index> {
-        let own = self.number(request.cpu);
-        let index = self.at_hand(own, request);
-        let index = index.or_else(|| self.find_elsewhere(own, request));
-        if index.is_none() {
-            self.store.shelves()[own].count(Hit::Dry);
+    /// Takes a page, for a ring that holds `held` of them, and has a right to `least`, from
+    /// wherever one can be had. `steal`: whether live rings may be made to give one up. Any
+    /// context.
+    pub(crate) fn take(&self, cpu: u32, held: u32, least: u32, steal: bool) -> Option<u32> {
+        let own = self.number(cpu);
+        let has = |lists: &Lists| lists.pages.len() != 0;
+        let take = |n: usize, lists: &Lists| Some((n, lists.pages.pop(self.page_link())?));
+        if let Some((n, page)) = self.find(&self.has_pages, own, has, take) {
+            let hit = if n == own { Hit::Page } else { Hit::Other };
+            self.store.shelves()[own].count(hit);
+            return Some(page);
         }
-        index
+        self.take_from_rings(own, held, least, steal)
     }
 
-    /// Takes what the CPU has at hand.
-    #[inline]
-    fn at_hand(&self, own: usize, request: Request) -> Option<Index> {
-        let shelf = &self.store.shelves()[own];
-        let look = shelf.lists.look();
-        let kept = match request.held {
-            0 => 0,
-            _ => self.reserve.load(Relaxed),
-        };
-        if look.pages.len() <= kept && !(request.small() && look.slab.has()) {
-            return None;
-        }
-        let lists = shelf.lists.claim()?;
-        if request.small() {
-            if let Some(chunk) = lists.slab.take(&self.store) {
-                shelf.count(Hit::Chunk);
-                return Some(chunk);
-            }
-        }
-        if lists.pages.len() <= kept {
-            return None;
-        }
-        let page = lists.pages.pop(self.page_link())?;
-        drop(lists);
-        shelf.count(Hit::Page);
-        self.cut(own, request, page)
-    }
-
-    /// Looks beyond the CPU's own shelf. Not inlined, so that the common case doesn't pay for this.
+    /// Not inlined, so that the common case doesn't pay for this.
     #[inline(never)]
-    fn find_elsewhere(&self, own: usize, request: Request) -> Option<Index> {
-        let (shelves, small) = (self.store.shelves(), request.small());
-        // Where no shelf has more than its reserve, all CPUs would look for the last few pages and
-        // chunks of others: those who have tasks that have ended use these up first.
-        if !self.has_spare.is_clear() {
-            let chunk = if small { self.chunk(own) } else { None };
-            if chunk.is_some() {
-                return chunk;
-            }
-            let reserve = self.reserve.load(Relaxed);
-            let has = |lists: &Lists| lists.pages.len() > reserve;
-            let pop = |_, lists: &Lists| lists.pages.pop(self.page_link());
-            if let Some(page) = self.find(&self.has_spare, own, has, pop) {
-                return self.other_page(own, request, page);
-            }
-        }
-        for _ in 0..PIECES {
-            let Some(index) = self.take_retired_page(request.cpu) else {
-                break;
-            };
-            shelves[own].count(Hit::Retired);
-            if let Some(index) = self.suit(own, request, Index(index)) {
-                return Some(index);
-            }
-        }
-        // Rather a chunk than nothing.
-        let chunk = if request.chunk { self.chunk(own) } else { None };
-        let reserve = || {
-            let others = (own + 1..shelves.len()).chain(0..own);
-            self.other_page(own, request, self.any_page(others, LOOKS)?)
-        };
-        let index = match request.held {
-            0 => chunk.or_else(reserve),
-            _ => chunk,
-        };
-        index.or_else(|| match request.steal {
-            true => self.steal(own, request),
+    fn take_from_rings(&self, own: usize, held: u32, least: u32, steal: bool) -> Option<u32> {
+        let shelf = &self.store.shelves()[own];
+        let level = |hit, page: Option<u32>| Some((hit, page?));
+        let found = level(Hit::Retired, self.take_retired_page(own));
+        // The last few, which have set no bit.
+        let pop = |lists: &Lists| lists.pages.pop(self.page_link());
+        let few = || self.any(own, |lists| &lists.pages, pop);
+        let found = found.or_else(|| level(Hit::Other, few()));
+        let found = found.or_else(|| match steal {
+            true => level(Hit::Stolen, self.steal(own, held, least)),
             false => None,
-        })
+        });
+        shelf.count(found.map_or(Hit::Dry, |(hit, _)| hit));
+        found.map(|(_, page)| page)
     }
 
-    /// Takes a chunk from the own shelf, or from another one.
-    fn chunk(&self, own: usize) -> Option<Index> {
-        let has = |lists: &Lists| lists.slab.has();
-        let take = |_, lists: &Lists| lists.slab.take(&self.store);
-        let chunk = self.find(&self.has_chunks, own, has, take)?;
-        self.store.shelves()[own].count(Hit::Chunk);
-        Some(chunk)
-    }
-
-    /// Takes a free page off the first of these shelves that gives one, of so many that have any.
-    fn any_page(&self, shelves: impl Iterator<Item = usize>, looks: usize) -> Option<u32> {
-        let lists = |n: usize| &self.store.shelves()[n].lists;
-        let mut have = shelves
-            .filter(|n| lists(*n).look().pages.len() != 0)
-            .take(looks);
-        have.find_map(|n| lists(n).claim()?.pages.pop(self.page_link()))
-    }
-
-    /// Makes a free page of another shelf what is asked for.
-    fn other_page(&self, own: usize, request: Request, page: u32) -> Option<Index> {
-        self.store.shelves()[own].count(Hit::Other);
-        self.cut(own, request, page)
-    }
-
-    /// Makes a free page what is asked for.
-    #[inline]
-    fn cut(&self, own: usize, request: Request, page: u32) -> Option<Index> {
-        match request.small() {
-            true => self.split(own, page),
-            false => Some(Index::whole(page)),
-        }
-    }
-
-    /// Splits a free page, and takes one of its chunks.
-    fn split(&self, own: usize, page: u32) -> Option<Index> {
-        let slot = self.store.slot(page)?;
-        let sizes = self.store.sizes();
-        slot.divide(sizes);
-        let rest = (1 << sizes.chunks()) - 2;
-        match self.claim_near(own) {
-            Some((n, lists)) => {
-                slot.shelf.store(n as u32, Relaxed);
-                lists.slab.put(&self.store, page, slot, rest);
-                self.has_chunks.set(n);
-            }
-            None => {
-                slot.shelf.store(own as u32, Relaxed);
-                self.leave(page, rest);
-            }
-        }
-        Some(Index::chunk(page, 0))
-    }
-
-    /// Makes what somebody gave up what is asked for; what doesn't suit goes to its level.
-    fn suit(&self, own: usize, request: Request, index: Index) -> Option<Index> {
-        match (index.part(), request.small()) {
-            (Some(_), true) => Some(index),
-            (None, _) => self.cut(own, request, index.slot()),
-            // Perhaps it makes a page with others.
-            (Some(chunk), false) => {
-                let page = self.put_chunks(index.slot(), 1 << chunk)?;
-                Some(Index::whole(page))
-            }
-        }
-    }
-
-    /// Takes a page for something else than records, from wherever one can be had. `steal`: whether
-    /// live rings may be made to give one up. Any context.
-    pub(crate) fn take_page(&self, cpu: u32, steal: bool) -> Option<u32> {
-        let request = Request {
-            held: 0,
-            least: 0,
-            cpu,
-            steal,
-            page: true,
-            chunk: false,
-        };
-        Some(self.take(request)?.slot())
+    /// What `pop` gives on a few other shelves that have some in a list.
+    fn any(
+        &self,
+        own: usize,
+        list: impl Fn(&Lists) -> &List,
+        pop: impl Fn(&Lists) -> Option<u32>,
+    ) -> Option<u32> {
+        let shelves = self.store.shelves();
+        let has = |n: &usize| list(shelves[*n].lists.look()).len() != 0;
+        let mut some = (own + 1..shelves.len())
+            .chain(0..own)
+            .filter(has)
+            .take(LOOKS);
+        some.find_map(|n| pop(&*shelves[n].lists.claim()?))
     }
 
     // For who gives pages back to the kernel. Process context.
@@ -511,18 +310,13 @@ impl<S: Store> Pool<S> {
     /// Takes a free page from wherever there is one.
     pub(crate) fn take_free(&self) -> Option<u32> {
         self.collect();
-        self.any_page(0..self.store.shelves().len(), usize::MAX)
+        let mut shelves = self.store.shelves().iter();
+        shelves.find_map(|shelf| shelf.lists.claim()?.pages.pop(self.page_link()))
     }
 
     /// As [`Self::take_free`], or from a ring whose task has ended.
     pub(crate) fn take_back(&self) -> Option<u32> {
-        loop {
-            if let Some(page) = self.take_free() {
-                return Some(page);
-            }
-            let index = self.take_retired_page(0)?;
-            self.put(0, index);
-        }
+        self.take_free().or_else(|| self.take_retired_page(0))
     }
 
     /// The pool as a ring sees it that is used on `cpu`; `steal`: whether other rings may be made
@@ -542,7 +336,7 @@ pub(crate) struct PagesOf<'a, S: Store> {
     pool: &'a Pool<S>,
     cpu: u32,
     steal: bool,
-    /// What the ring has a right to, in bytes, if that is more than its share.
+    /// Pages that the ring has a right to, if that is more than its share.
     pub(crate) least: u32,
     /// Whether there is no page to be had.
     pub(crate) closed: bool,
@@ -552,22 +346,11 @@ pub(crate) struct PagesOf<'a, S: Store> {
 // slot keeps its memory as long as there are rings; where it has none, the empty header stands for
 // it, as for an index that there isn't.
 unsafe impl<S: Store> Pages for PagesOf<'_, S> {
-    fn take(&self, held: u32, room: u32, most: u32) -> Option<u32> {
-        let sizes = self.pool.store.sizes();
-        let fits = |size: u32| size != 0 && room <= size && size <= most;
-        let (page, chunk) = (fits(sizes.page), fits(sizes.chunk));
-        if self.closed || !(page || chunk) {
-            return None;
+    fn take(&self, held: u32) -> Option<u32> {
+        match self.closed {
+            true => None,
+            false => self.pool.take(self.cpu, held, self.least, self.steal),
         }
-        let index = self.pool.take(Request {
-            held,
-            least: self.least,
-            cpu: self.cpu,
-            steal: self.steal,
-            page,
-            chunk,
-        })?;
-        Some(index.0)
     }
 
     unsafe fn put(&self, index: u32) {
@@ -575,11 +358,9 @@ unsafe impl<S: Store> Pages for PagesOf<'_, S> {
     }
 
     fn page(&self, index: u32) -> *mut PageHeader {
-        let index = Index(index);
         let store = &self.pool.store;
-        let slot = store.slot(index.slot());
-        slot.and_then(|slot| slot.header(index, store.sizes()))
-            .unwrap_or(store.empty())
+        let page = store.slot(index).map(Slot::page);
+        page.filter(|page| !page.is_null()).unwrap_or(store.empty())
     }
 
     fn counts(&self) -> bool {
@@ -590,7 +371,7 @@ unsafe impl<S: Store> Pages for PagesOf<'_, S> {
         self.pool.store.count(site, n);
     }
 
-    fn largest(&self) -> u32 {
-        self.pool.store.sizes().page
+    fn size(&self) -> u32 {
+        self.pool.store.page_size()
     }
 }

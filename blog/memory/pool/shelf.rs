@@ -16,7 +16,6 @@ use kernel::blog::wire::record::LOST_CAUSES;
 use super::{
     claim::Claimed,
     list::List,
-    slab::Slab,
     LOOKS, //
 };
 
@@ -50,15 +49,13 @@ impl Gone {
 /// What rings got here.
 #[derive(Clone, Copy)]
 pub(crate) enum Hit {
-    /// A chunk of a page that was split.
-    Chunk,
     /// A free page.
     Page,
     /// A free page of another shelf.
     Other,
-    /// A page or chunk of a task that has ended.
+    /// A page of a task that has ended.
     Retired,
-    /// A page or chunk of a live ring.
+    /// A page of a live ring.
     Stolen,
     /// Nothing.
     Dry,
@@ -70,14 +67,12 @@ pub(crate) const HITS: usize = Hit::Dry as usize + 1;
 pub(crate) struct Lists {
     /// Free pages.
     pub(crate) pages: List,
-    /// Free chunks.
-    pub(super) slab: Slab,
     /// Free rings.
     pub(crate) rings: List,
-    /// Rings whose task has ended, those that ended first in front.
+    /// Rings whose task has ended, with what is in their own room; those that ended first in front.
+    pub(crate) ended: List,
+    /// The same, of those that have pages.
     pub(crate) retired: List,
-    /// When the first of these ended: without it, who compares shelves takes a line of each ring.
-    pub(super) oldest: AtomicU64,
     /// Rings that were taken here, less those that retired here: of use as the sum of all shelves,
     /// modulo 2^32. Stored to by anybody.
     pub(super) live: AtomicU32,
@@ -86,15 +81,10 @@ pub(crate) struct Lists {
 const _: () = assert!(size_of::<Claimed<Lists>>() == 64);
 const _: () = assert!(size_of::<Shelf>() == 192);
 
-/// See [`Shelf::source`].
-pub(super) const ONCE: u32 = MOST_SHELVES as u32;
-
 /// What a CPU has at hand.
 #[repr(C, align(64))]
 pub(crate) struct Shelf {
     pub(crate) lists: Claimed<Lists>,
-    /// The shelf whose retired rings are used up for this CPU, plus [`ONCE`] for each time more.
-    pub(super) source: AtomicU32,
     /// The ring to look at first, for one that holds more than its share.
     pub(super) cursor: AtomicU32,
     /// How often, by [`Hit`].
@@ -108,13 +98,11 @@ impl Shelf {
         Self {
             lists: Claimed::new(Lists {
                 pages: List::new(),
-                slab: Slab::new(),
                 rings: List::new(),
+                ended: List::new(),
                 retired: List::new(),
-                oldest: AtomicU64::new(0),
                 live: AtomicU32::new(0),
             }),
-            source: AtomicU32::new(n),
             // Not all begin to look at the same place.
             cursor: AtomicU32::new(n * 8),
             hits: [const { AtomicU64::new(0) }; HITS],
@@ -161,11 +149,6 @@ impl Hint {
     /// Says that shelf `n` has nothing. The caller holds it.
     fn clear(&self, n: usize) {
         self.0.fetch_and(!(1 << n), Relaxed);
-    }
-
-    /// Whether no shelf has anything.
-    pub(super) fn is_clear(&self) -> bool {
-        self.0.load(Relaxed) == 0
     }
 
     /// What `take` gets from the shelf `own`, if that `has` anything, or from a few others that may

@@ -37,6 +37,7 @@ use kernel::{
                 MAGIC,
                 VERSION, //
             },
+            page::RINGS_AT,
             record::WIRE_VERSION, //
         }, //
     },
@@ -55,8 +56,7 @@ use crate::{
         Follower,
         Memory,
         FOLLOWER,
-        RINGS,
-        SIZES, //
+        RINGS, //
     },
     registry::{
         self,
@@ -145,8 +145,8 @@ fn make(memory: &Memory, page: &mut Option<Block>) -> Option<NonNull<Meta>> {
             version: VERSION,
             size: size_of::<Meta>() as u32,
             wire_version: WIRE_VERSION,
-            page_size: SIZES.page,
-            chunk_size: SIZES.chunk,
+            page_size: PAGE_SIZE as u32,
+            rings_at: RINGS_AT as u32,
             rings: RINGS as u32,
             places: memory.pool.store.places(),
             generation: GONE + 1,
@@ -163,7 +163,7 @@ fn make(memory: &Memory, page: &mut Option<Block>) -> Option<NonNull<Meta>> {
             first_seq: ring.first_seq,
             lost: ring.lost,
             told: ring.told,
-            reserved: 0,
+            room: ring.room,
         };
         // SAFETY: A page has room for it, and this one is nobody else's.
         unsafe { at.write(meta) };
@@ -224,7 +224,7 @@ fn map(
         // A place without a page is the meta page again, which holds no ring and no record.
         let number = n.checked_sub(1).map(|n| n as u32);
         let slot = number.and_then(|number| memory.pool.store.slot(number));
-        let at = slot.and_then(|slot| NonNull::new(slot.memory()));
+        let at = slot.and_then(|slot| NonNull::new(slot.page().cast()));
         // SAFETY: What is in a slot is a single page. Log calls may just take it out, but then it
         // is one of a table of tasks, and isn't freed while a file is open; others take it out
         // under the component's lock.

@@ -299,7 +299,7 @@ fn facts(to: &mut [u8], len: &mut usize) -> Result {
 /// Has the next boot not look at a component's pages. Nobody logs to it any more.
 fn disown(memory: &Memory) {
     let slots = memory.pool.slots();
-    slots.for_each(|(_, slot)| region::disown(slot.memory()));
+    slots.for_each(|(_, slot)| region::disown(slot.page().cast()));
 }
 
 fn event(event: Event<'_>) {

@@ -21,6 +21,7 @@ use kernel::{
         ring::Ring,
         wire::{
             file,
+            page::RINGS_AT,
             persist::{
                 Facts,
                 Region,
@@ -48,8 +49,7 @@ use crate::{
             self,
             PageSource, //
         },
-        RINGS,
-        SIZES, //
+        RINGS, //
     },
     sys::glue, //
 };
@@ -154,8 +154,8 @@ pub(super) unsafe fn start(region: NonNull<[u8]>) -> Result {
         endian: file::ENDIAN,
         wire_version: WIRE_VERSION,
         snapshot_version: file::VERSION,
-        page_size: SIZES.page,
-        chunk_size: SIZES.chunk,
+        page_size: PAGE_SIZE as u32,
+        rings_at: RINGS_AT as u32,
         rings: RINGS as u32,
         frames: frames.min(u32::MAX as usize / 2) as u32,
         facts: facts as u32,

@@ -22,7 +22,9 @@ use kernel::{
         ring::{
             Info,
             Ring,
-            NO_PAGE, //
+            NO_PAGE,
+            OWN_ROOM,
+            ROOM, //
         },
         wire::{
             dump,
@@ -34,18 +36,15 @@ use kernel::{
             record::Context, //
         }, //
     },
+    page::PAGE_SIZE,
     prelude::*, //
 };
 
 use crate::{
     crash::describe,
     memory::{
-        pool::{
-            Index,
-            Slot, //
-        },
-        Memory,
-        SIZES, //
+        pool::Slot,
+        Memory, //
     },
     read::{
         piece::{
@@ -109,7 +108,7 @@ impl CopiedRing {
 pub(crate) struct Copies {
     /// Of a page, with room for what `take_out` needs.
     pub(crate) page: KVVec<u8>,
-    pub(crate) ring: CopiedRing,
+    pub(crate) ring: KBox<CopiedRing>,
 }
 
 impl Copies {
@@ -117,29 +116,31 @@ impl Copies {
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             page: KVVec::from_elem(0, 2 * PAGE_ROOM, GFP_KERNEL)?,
-            ring: CopiedRing {
-                ring: [0; size_of::<Ring>()],
-                page: [0; PAGE_HEADER_SIZE],
-            },
+            ring: KBox::new(
+                CopiedRing {
+                    ring: [0; size_of::<Ring>()],
+                    page: [0; PAGE_HEADER_SIZE],
+                },
+                GFP_KERNEL,
+            )?,
         })
     }
 
-    /// As `Slot::copy`, of the page or chunk with this index; at any position if `seq` is `None`.
-    fn copy(&mut self, slot: u32, index: u32, seq: Option<u64>) -> Option<PageInfo> {
-        let (index, memory) = (Index(index), memory_of(slot)?);
-        let slot = entry(&memory.slots, index.slot())?;
+    /// As `Memory::copy`, of a ring; at any position if `seq` is `None`.
+    fn copy(&mut self, of: (u32, u32), index: u32, seq: Option<u64>) -> Option<PageInfo> {
+        let memory = memory_of(of.0)?;
         let word = |at: u64, offset: usize| fetch_value::<u64>(at.wrapping_add(offset as u64));
-        let shape = || Some(word(slot, Slot::LAYOUT.shape as usize)? as u32);
-        let before = shape()?;
-        // ORDERING: All fences as in the functions by which readers copy: `Slot::copy`,
-        // `PageHeader::copy`.
-        fence(Acquire);
-        let (part, size) = match (before & 3, index.part()) {
-            (0, None) => (0, SIZES.page),
-            (2, Some(n)) if n < SIZES.chunks() => (n * SIZES.chunk, SIZES.chunk),
-            _ => return None,
+        let (page, size) = match index {
+            OWN_ROOM => (
+                ring_at(&memory, of.1)?.wrapping_add(Ring::LAYOUT.room.into()),
+                ROOM,
+            ),
+            index => {
+                let slot = entry(&memory.slots, index)?;
+                (word(slot, Slot::LAYOUT.page as usize)?, PAGE_SIZE as u32)
+            }
         };
-        let page = word(slot, Slot::LAYOUT.page as usize)?.wrapping_add(part.into());
+        // ORDERING: All fences as in `PageHeader::copy`.
         let life = word(page, offset_of!(PageInfo, seq))?;
         fence(Acquire);
         let next = word(page, offset_of!(PageInfo, next))? as u32;
@@ -158,7 +159,7 @@ impl Copies {
             seq: life & SEQ_MASK,
             ..PageInfo::read(to)?
         };
-        let same = word(page, offset_of!(PageInfo, seq))? == life && shape()? == before;
+        let same = word(page, offset_of!(PageInfo, seq))? == life;
         let wanted = copy.seq != 0 && seq.is_none_or(|seq| seq == copy.seq) && copy.size == size;
         *to.first_chunk_mut()? = copy.bytes();
         (same && wanted).then_some(copy)
@@ -236,7 +237,7 @@ impl Newest {
         let mut at = oldest.map(|index| (index, None));
         while let Some((index, seq)) = at {
             *steps = steps.checked_sub(1)?;
-            let copy = to.copy(slot, index, seq)?;
+            let copy = to.copy((slot, ring), index, seq)?;
             if copy.ring != ring {
                 return None;
             }
@@ -267,7 +268,7 @@ impl Newest {
     /// bytes there are before the last piece. `None`: this page has none, or is gone.
     pub(crate) fn piece(&self, to: &mut Copies, want: usize) -> Option<(usize, usize, usize)> {
         let index = *self.pages.get(self.seq as usize % PAGES)?;
-        let mut copy = to.copy(self.slot, index, Some(self.seq))?;
+        let mut copy = to.copy((self.slot, self.ring), index, Some(self.seq))?;
         let info = to.ring.info(self.slot, self.ring)?;
         if copy.ring != self.ring || (info.first_seq, info.owner.pid) != self.owner {
             return None;

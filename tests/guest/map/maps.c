@@ -34,7 +34,7 @@ struct meta {
 	unsigned int size;
 	unsigned int wire_version;
 	unsigned int page_size;
-	unsigned int chunk_size;
+	unsigned int rings_at;
 	unsigned int rings;
 	unsigned int places;
 	unsigned int generation;

@@ -36,8 +36,7 @@ fn full_ring(rig: &Rig, n: u32) -> (&Ring, u64, u64) {
         assert!(rig.log(ring, next, 1, &next.to_ne_bytes()));
         next += 1;
     };
-    // Its first page is a chunk, which it gives up for a page when it is full.
-    while ring.held() != n * PAGE as u32 {
+    while ring.pages() != n {
         log();
     }
     for _ in 0..PER_PAGE {
@@ -54,7 +53,7 @@ fn full_ring(rig: &Rig, n: u32) -> (&Ring, u64, u64) {
 #[test]
 fn a_full_ring_that_is_read_beside_thieves_keeps_the_newest_pages_but_one() {
     for pages in 2..6 {
-        let mut rig = Rig::with_chunks(64, 32, 4);
+        let mut rig = Rig::with_rooms(64, 32, 4);
         rig.max_pages = pages;
         // All robbing here is by `rob`.
         rig.steal = false;
@@ -179,7 +178,7 @@ proptest! {
         discard: bool,
         steps in prop::collection::vec(step(), 1..600),
     ) {
-        let mut rig = Rig::with_chunks(pages, 2 * TASKS, 2);
+        let mut rig = Rig::with_rooms(pages, 2 * TASKS, 2);
         rig.max_pages = max;
         rig.mode = if discard { Mode::Discard } else { Mode::Overwrite };
         let mut ids: Vec<u32> = (0..TASKS).map(|t| rig.adopt(t as i32).unwrap().id()).collect();

@@ -8,6 +8,7 @@ use kernel::{
         ring::Ring,
         wire::{
             file::{self, Kind, SectionHeader, System},
+            page::{RINGS_AT, RINGS_MAGIC},
             persist::{Facts, Region, MAGIC, VERSION},
             record::WIRE_VERSION,
         },
@@ -17,7 +18,7 @@ use kernel::{
 
 const RING: usize = size_of::<Ring>();
 /// Rings in a page of rings.
-pub const RINGS: usize = PAGE / RING - 1;
+pub const RINGS: usize = (PAGE - RINGS_AT) / RING - 1;
 /// Bytes of each copy of the facts.
 const FACTS: usize = PAGE;
 /// The component, and the number of its memory.
@@ -91,7 +92,7 @@ pub fn file(rig: &Rig, rings: usize) -> (Region, Vec<u8>) {
         wire_version: WIRE_VERSION,
         snapshot_version: file::VERSION,
         page_size: PAGE as u32,
-        chunk_size: rig.sizes().chunk,
+        rings_at: RINGS_AT as u32,
         rings: RINGS as u32,
         frames: frames as u32 + 1,
         facts: FACTS as u32,
@@ -109,11 +110,14 @@ pub fn file(rig: &Rig, rings: usize) -> (Region, Vec<u8>) {
     bytes.resize(head.frames_at() as usize, 0);
     let first = std::ptr::from_ref(rig.ring(0).expect("rings")).cast::<u8>();
     for n in 0..ring_pages {
+        let start = bytes.len();
+        bytes.extend(RINGS_MAGIC.to_le_bytes());
+        bytes.resize(start + RINGS_AT, 0);
         bytes.extend(bytes_at(first.wrapping_add(n * RINGS * RING), RINGS * RING));
         bytes.resize(bytes.len().next_multiple_of(PAGE), 0);
     }
     for slot in slots {
-        bytes.extend(bytes_at(slot.memory(), PAGE));
+        bytes.extend(bytes_at(slot.page().cast(), PAGE));
     }
     (head, bytes)
 }
@@ -121,7 +125,7 @@ pub fn file(rig: &Rig, rings: usize) -> (Region, Vec<u8>) {
 /// A rig in which tasks have logged, been robbed and ended; and how many rings it has.
 pub fn rig() -> (Box<Rig>, usize) {
     let rings = 2 * RINGS;
-    let mut rig = Rig::with_chunks(24, rings, 2);
+    let mut rig = Rig::with_rooms(24, rings, 2);
     rig.max_pages = 3;
     for pid in 0..20 {
         let Some(ring) = rig.adopt(pid) else { break };

@@ -3,8 +3,8 @@
 //! Properties of the pool: nothing is lost, nothing is handed out twice, the oldest goes first.
 
 use crate::pool::{Hit, List};
-use crate::rig::{page_info, set_cpu, Read, Rig, PAGE, SITES};
-use kernel::blog::ring::{Pages, Ring};
+use crate::rig::{page_info, set_cpu, Read, Rig, SITES};
+use kernel::blog::ring::{Pages, Ring, ROOM};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 #[test]
@@ -131,90 +131,86 @@ fn storms_of_tasks_lose_no_page_no_ring_and_no_record() {
     assert_eq!(rig.pool.gone().0 + lost, u64::from(tried.into_inner()));
 }
 
-/// Chunks of a page.
-const PARTS: i32 = 16;
-/// Bytes of a chunk.
-const CHUNK: u32 = PAGE as u32 / PARTS as u32;
-
-/// Logs records of 16 bytes until the ring holds `bytes`.
-fn fill(rig: &Rig, ring: &Ring, bytes: u32) {
+/// Logs records of 16 bytes until the ring holds so many pages.
+fn fill(rig: &Rig, ring: &Ring, pages: u32) {
     for n in 0..1_000_000u64 {
-        if ring.held() >= bytes {
+        if ring.pages() >= pages {
             return;
         }
         rig.log(ring, n, 1, &n.to_ne_bytes());
     }
-    panic!("the ring holds {} bytes only", ring.held());
+    panic!("the ring holds {} pages only", ring.pages());
 }
 
+/// Records of 16 bytes that a ring has room for.
+const IN_ROOM: u64 = (ROOM as u64 - 48) / 16;
+
 #[test]
-fn first_pages_are_chunks_and_sixteen_rings_share_a_page() {
-    let rig = Rig::with_chunks(8, 16, 0);
-    let rings: Vec<_> = (0..PARTS).map(|pid| rig.adopt(pid).unwrap()).collect();
+fn first_records_are_in_the_ring_s_own_page() {
+    let rig = Rig::with_rooms(2, 3, 0);
+    let rings: Vec<_> = (0..3).map(|pid| rig.adopt(pid).unwrap()).collect();
     for ring in &rings {
-        assert!(rig.log(ring, 0, 1, &[0; 8]));
-        assert_eq!(ring.held(), CHUNK);
+        for n in 0..IN_ROOM {
+            assert!(rig.log(ring, n, 1, &n.to_ne_bytes()));
+        }
+        assert_eq!((ring.pages(), rig.read(ring.id()).records.len() as u64), (0, IN_ROOM));
     }
-    let levels = rig.pool.levels();
-    assert_eq!((levels.pages_split, levels.chunks_free), (1, 0));
-    assert_eq!((levels.hits[Hit::Page as usize], levels.hits[Hit::Chunk as usize]), (1, 15));
-    assert_eq!(rig.pool.free(), 7);
-    // The next page of a ring is a whole one.
-    for n in 0..40u64 {
-        assert!(rig.log(rings[0], n, 1, &n.to_ne_bytes()));
+    assert_eq!(rig.pool.free(), 2);
+    // They go on in pages, and what is in the rings stays.
+    for ring in &rings[..2] {
+        assert!(rig.log(ring, IN_ROOM, 1, &[0; 8]));
+        let read = rig.read(ring.id());
+        assert_eq!((ring.pages(), read.first, read.records.len() as u64), (1, 0, IN_ROOM + 1));
     }
-    assert_eq!(rings[0].held(), CHUNK + PAGE as u32);
-    // Chunks of tasks that have ended come back as a page as soon as there are all of them.
+    // A ring that gets no page goes on in its own.
+    assert!(rig.log(rings[2], IN_ROOM, 1, &[0; 8]));
+    let read = rig.read(rings[2].id());
+    assert_eq!((rings[2].pages(), read.first, read.records.len()), (0, IN_ROOM, 1));
+    // Those of tasks that have ended go when their ring is needed.
     for ring in &rings {
         rig.retire(ring, 1);
     }
-    assert_eq!(rig.pool.retired(), 16);
+    assert_eq!(rig.pool.retired(), 3);
+    let next = rig.adopt(9).unwrap();
+    assert_eq!((next.id(), rig.read(next.id()).records.len()), (rings[2].id(), 0));
+    assert_eq!(rig.pool.retired(), 2, "those with pages are there");
+    assert_eq!(rig.pool.gone().0, IN_ROOM + 1);
+    rig.retire(next, 2);
     rig.pool.drain_retired();
-    assert_eq!(rig.pool.retired(), 0);
-    let levels = rig.pool.levels();
-    assert_eq!((levels.pages_split, levels.chunks_free), (0, 0));
-    assert_eq!(rig.pool.free(), 8);
+    assert_eq!((rig.pool.retired(), rig.pool.free(), rig.pool.rings_free()), (0, 2, 3));
 }
 
+/// A ring whose own page is left is found by who needs a ring, and by nobody who needs a page.
 #[test]
-fn a_page_that_is_split_whole_and_split_again_is_listed_once() {
-    let rig = Rig::with_chunks(1, 8, 0);
-    for round in 0..20u64 {
-        let rings: Vec<_> = (0..8).map(|pid| rig.adopt(pid).unwrap()).collect();
-        for ring in &rings {
-            assert!(rig.log(ring, round, 1, &round.to_ne_bytes()));
-        }
-        for ring in &rings {
-            rig.retire(ring, round);
-        }
-        assert_eq!(rig.pool.retired(), 8);
-        rig.pool.drain_retired();
-        assert_eq!(rig.pool.retired(), 0);
-        assert_eq!(rig.count_pages(), 1);
+fn who_needs_a_page_wipes_no_room_for_it() {
+    let rig = Rig::with_rooms(1, 40, 1);
+    let rings: Vec<_> = (0..39).map(|pid| rig.adopt(pid).unwrap()).collect();
+    for ring in &rings {
+        assert!(rig.log(ring, 0, 1, &[0; 8]));
+        rig.retire(ring, 1);
     }
+    let hog = rig.adopt(40).unwrap();
+    for n in 0..3000u64 {
+        assert!(rig.log(hog, n, 1, &n.to_ne_bytes()));
+    }
+    assert!(rings.iter().all(|ring| rig.read(ring.id()).records.len() == 1));
 }
 
 #[test]
-fn who_has_no_page_at_hand_gets_what_others_can_spare() {
-    // 64 pages on 4 shelves: 16 each, of which 2 are for rings that hold nothing.
-    let rig = Rig::with_chunks(64, 4, 4);
+fn who_has_no_page_at_hand_gets_what_others_have() {
+    // 64 pages on 4 shelves: 16 each.
+    let rig = Rig::with_rooms(64, 4, 4);
     let pages = rig.pool.pages(2, false);
-    let page = PAGE as u32;
-    let take = |n| (0..n).map(|_| pages.take(page, page, page)).collect::<Vec<_>>();
+    let take = |n| (0..n).map(|_| pages.take(1)).collect::<Vec<_>>();
     let levels = || {
         let levels = rig.pool.levels();
         (levels.hits[Hit::Page as usize], levels.hits[Hit::Other as usize], levels.pages_free)
     };
-    let mut held = take(14);
-    assert_eq!(levels(), (14, 0, 50));
+    let mut held = take(16);
+    assert_eq!(levels(), (16, 0, 48));
     held.extend(take(8));
-    assert_eq!(levels(), (14, 8, 42));
-    // Each keeps its reserve.
+    assert_eq!(levels(), (16, 8, 40));
     held.extend(take(64));
-    assert_eq!(rig.pool.free(), 8);
-    // It goes to rings that have nothing, to the last page.
-    let first = || pages.take(0, page, page);
-    held.extend(std::iter::from_fn(|| first().map(Some)));
     assert_eq!(rig.pool.free(), 0);
     for index in held.into_iter().flatten() {
         // SAFETY: It was taken above.
@@ -223,72 +219,47 @@ fn who_has_no_page_at_hand_gets_what_others_can_spare() {
     assert_eq!(rig.count_pages(), 64);
 }
 
+/// Whatever CPU a task ends on, its ring goes back to the shelf that it is from.
 #[test]
-fn chunks_of_a_page_that_another_cpu_has_split_before_are_used_up_first() {
-    let rig = Rig::with_chunks(4, 40, 2);
-    let take = |cpu| {
-        let pages = rig.pool.pages(cpu, false);
-        pages.take(0, CHUNK, CHUNK).unwrap()
+fn rings_of_ended_tasks_go_in_order_on_the_shelf_that_they_are_from() {
+    let rig = Rig::with_rooms(16, 8, 2);
+    let adopt = |cpu| {
+        set_cpu(cpu);
+        rig.adopt(9).unwrap()
     };
-    // CPU 1 splits a page, and CPU 0 makes it whole: it is CPU 0's then, but in CPU 1's slab.
-    let all: Vec<_> = (0..PARTS).map(|_| take(1)).collect();
-    for index in all {
-        // SAFETY: It was taken above.
-        unsafe { rig.pool.pages(0, false).put(index) };
+    let rings: Vec<_> = (0..8).map(|n| adopt(n / 4)).collect();
+    for (ring, cpu) in rings.iter().zip([0, 1, 0, 0, 1, 0, 1, 1]) {
+        assert!(rig.log(ring, 0, 1, &[0; 8]));
+        set_cpu(cpu);
+        rig.retire(ring, 1);
     }
-    assert_eq!(rig.pool.free(), 4);
-    for _ in 0..2 * PARTS {
-        take(0);
-        let levels = rig.pool.levels();
-        assert!(levels.chunks_free < PARTS as u32, "a page is split while there are chunks");
-    }
-}
-
-#[test]
-fn the_rings_that_retired_first_go_first_on_whatever_shelf_they_are() {
-    for order in [[0, 1, 0, 1, 0, 1, 0, 1], [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 1, 0, 0, 1]] {
-        let rig = Rig::with_chunks(16, 8, 2);
-        let rings: Vec<_> = (0..8).map(|pid| rig.adopt(pid).unwrap()).collect();
-        for ((ring, cpu), clock) in rings.iter().zip(order).zip(100u64..) {
-            assert!(rig.log(ring, 0, 1, &[0; 8]));
-            set_cpu(cpu);
-            rig.retire(ring, clock);
-        }
-        for cpu in 0..8 {
-            set_cpu(cpu % 2);
-            assert_eq!(rig.adopt(9).unwrap().id(), rings[cpu as usize].id(), "{order:?}");
-        }
+    for n in [4, 0, 1, 5, 6, 2, 7, 3] {
+        assert_eq!(adopt(n / 4).id(), rings[n as usize].id());
     }
 }
 
 #[test]
 fn a_newcomer_is_served_although_others_hold_all() {
-    let mut rig = Rig::with_chunks(64, 8, 1);
-    rig.pool.set_reserve(0);
+    let mut rig = Rig::with_rooms(64, 8, 1);
     let hog = rig.adopt(1).unwrap();
-    fill(&rig, hog, 63 * PAGE as u32);
+    fill(&rig, hog, 63);
     while let Some(page) = rig.pool.take_free() {
         // Nothing is free.
         let _ = page;
     }
-    while rig.pool.levels().chunks_free > 0 {
-        let pages = rig.pool.pages(0, false);
-        pages.take(0, CHUNK, CHUNK).unwrap();
-    }
-    let before = hog.held();
+    let before = hog.pages();
     let new = rig.adopt(2).unwrap();
-    for n in 0..10u64 {
+    for n in 0..IN_ROOM + 1 {
         assert!(rig.log(new, n, 1, &n.to_ne_bytes()));
     }
-    assert_eq!(new.held(), CHUNK);
-    assert!(hog.held() < before && hog.held() + 2 * PAGE as u32 >= before);
+    assert_eq!((new.pages(), hog.pages()), (1, before - 1));
     assert!(rig.pool.levels().hits[Hit::Stolen as usize] > 0);
     // It gets as much as the other one has, but not more.
-    for n in 10..20_000u64 {
+    for n in 20..20_000u64 {
         assert!(rig.log(new, n, 1, &n.to_ne_bytes()));
     }
-    let (a, b) = (hog.held(), new.held());
-    assert!(a.abs_diff(b) <= 2 * PAGE as u32, "{a} and {b}");
+    let (a, b) = (hog.pages(), new.pages());
+    assert!(a.abs_diff(b) <= 2, "{a} and {b}");
     // Neither takes the other's from then on.
     let stolen = rig.pool.levels().hits[Hit::Stolen as usize];
     for n in 20_000..40_000u64 {
@@ -296,60 +267,36 @@ fn a_newcomer_is_served_although_others_hold_all() {
         assert!(rig.log(hog, n + 100_000, 1, &n.to_ne_bytes()));
     }
     assert_eq!(rig.pool.levels().hits[Hit::Stolen as usize], stolen);
-    assert!(new.held().abs_diff(hog.held()) <= 2 * PAGE as u32);
+    assert!(new.pages().abs_diff(hog.pages()) <= 2);
 
-    // Where nothing may be stolen, a newcomer gets nothing.
+    // Where nothing may be stolen, a newcomer gets its own page, and no other.
     rig.steal = false;
     let late = rig.adopt(3).unwrap();
-    while rig.pool.levels().chunks_free > 0 {
-        rig.pool.pages(0, false).take(0, CHUNK, CHUNK).unwrap();
-    }
-    assert!(!rig.log(late, 0, 1, &[0; 8]));
+    assert!(rig.log(late, 0, 1, &[0; 8]));
+    assert!(!rig.log(late, 0, 1, &[0; 1000]));
 }
 
 #[test]
 fn a_ring_that_holds_much_is_found_behind_many_that_hold_little() {
-    let rig = Rig::with_chunks(64, 300, 1);
-    rig.pool.set_reserve(0);
+    let rig = Rig::with_rooms(300, 300, 1);
     let small: Vec<_> = (0..280).map(|pid| rig.adopt(pid).unwrap()).collect();
     let hog = rig.adopt(1000).unwrap();
     for ring in &small[..200] {
-        assert!(rig.log(ring, 0, 1, &[0; 8]));
+        assert!(rig.log(ring, 0, 1, &[0; 1000]));
     }
-    for n in 0..20_000u64 {
+    for n in 0..30_000u64 {
         assert!(rig.log(hog, n, 1, &n.to_ne_bytes()));
     }
     // Each look is bounded, so it may take a few until one gets to the ring that has enough; from
     // then on it is the first that is asked.
-    let served = small[200..].iter().filter(|ring| rig.log(ring, 0, 1, &[0; 8])).count();
+    let served = small[200..].iter().filter(|ring| rig.log(ring, 0, 1, &[0; 1000])).count();
     assert!(served >= 75, "{served} of 80");
-    assert!(small[..200].iter().all(|ring| ring.held() == CHUNK));
-}
-
-#[test]
-fn chunks_of_ended_tasks_become_a_page_for_who_needs_one() {
-    let rig = Rig::with_chunks(4, 80, 0);
-    rig.pool.set_reserve(0);
-    let rings: Vec<_> = (0..4 * PARTS).map(|pid| rig.adopt(pid).unwrap()).collect();
-    for ring in &rings {
-        assert!(rig.log(ring, 0, 1, &[0; 8]));
-    }
-    assert_eq!(rig.pool.free(), 0);
-    for ring in &rings {
-        rig.retire(ring, 1);
-    }
-    let new = rig.adopt(100).unwrap();
-    // Longer than a chunk.
-    assert!(rig.log(new, 0, 1, &[0; 1000]));
-    assert_eq!(new.held(), PAGE as u32);
-    let left = rings.iter().filter(|ring| ring.held() > 0).count();
-    assert_eq!(left, 48, "no more than needed has gone");
-    assert_eq!(rig.count_pages(), 4);
+    assert!(small[..200].iter().all(|ring| ring.pages() == 1));
 }
 
 #[test]
 fn all_levels_under_storms_lose_nothing_and_readers_see_whole_records() {
-    let rig = Rig::with_chunks(48, 64, 4);
+    let rig = Rig::with_rooms(48, 64, 4);
     let (stop, copies) = (AtomicU32::new(0), AtomicU32::new(0));
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
@@ -403,11 +350,8 @@ fn all_levels_under_storms_lose_nothing_and_readers_see_whole_records() {
         reader.join().unwrap();
         assert!(copies.load(Relaxed) > 100);
     });
-    // All but the reserve, of a page for each shelf.
-    assert_eq!(rig.pool.fair(), 44 * PAGE as u32, "no ring is live");
+    assert_eq!(rig.pool.fair(), 48, "no ring is live");
     rig.pool.drain_retired();
     assert_eq!(rig.pool.rings_free(), 64);
     assert_eq!(rig.count_pages(), 48);
-    let levels = rig.pool.levels();
-    assert_eq!((levels.chunks_free, levels.pages_split), (0, 0));
 }

@@ -3,15 +3,15 @@
 //! A component in plain memory: pages, rings and a pool, as `blog/` has them in the kernel, and a
 //! reader that collects what a snapshot would.
 
-use crate::pool::{Index, Pool, Shelf, Sizes, Slot, Store};
+use crate::pool::{Pool, Shelf, Slot, Store};
 use core::{
     ptr,
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
-use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Place, Ring, Writing};
+use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Place, Ring, Writing, ROOM};
 use kernel::blog::wire::dump;
 use kernel::blog::wire::{
-    page::{PageInfo, PAGE_HEADER_SIZE},
+    page::{PageInfo, PAGE_HEADER_SIZE, RINGS_MAGIC},
     record::{Context, Control, Header, Lost, LEN_BITS, LOST_CAUSES, PAYLOAD_MAX},
 };
 use std::{
@@ -30,6 +30,8 @@ struct PageMem(UnsafeCell<[u8; PAGE]>);
 pub const SITES: usize = 16;
 /// Rings that are made of a page.
 const RINGS: u32 = 4;
+/// Added to a ring's id: the index of its own page.
+pub const ROOMS: u32 = 1 << 31;
 
 /// What the pool of a [`Rig`] works on.
 pub struct Plain {
@@ -37,13 +39,12 @@ pub struct Plain {
     slots: Vec<Slot>,
     shelves: Vec<Shelf>,
     empty: Box<UnsafeCell<PageHeader>>,
-    ring_links: Vec<AtomicU32>,
     rings: Vec<Ring>,
     /// Rings that there are; the others can be made of pages.
     made: AtomicU32,
     /// Pages that are none of rings.
     data: AtomicU32,
-    sizes: Sizes,
+    size: u32,
     /// Records that have left the rings, by site: none of loom's, and they order nothing.
     counts: [std::sync::atomic::AtomicU64; SITES],
 }
@@ -61,7 +62,7 @@ impl<S: Store> Pool<S> {
 
     /// Rings of tasks that have ended.
     pub fn retired(&self) -> u32 {
-        self.sum(|lists| lists.retired.len())
+        self.sum(|lists| lists.retired.len() + lists.ended.len())
     }
 
     /// Records of rings that were given to another task, and their losses by cause.
@@ -114,52 +115,47 @@ impl Rig {
         Self::with_page_size(pages, rings, PAGE as u32)
     }
 
-    /// A component whose pages are smaller.
+    /// A component whose pages are smaller, and whose rings have no pages of their own.
     pub fn with_page_size(pages: usize, rings: usize, size: u32) -> Box<Self> {
-        let sizes = Sizes { page: size, chunk: 0 };
-        Self::with_sizes(pages, rings, sizes, 0)
+        Self::build(pages, rings, rings as u32, (size, 0), 0)
     }
 
-    /// A component with chunks and shelves, as in the kernel. All levels do what they do there,
-    /// with the same reserves.
-    pub fn with_chunks(pages: usize, rings: usize, cpus: usize) -> Box<Self> {
-        let sizes = Sizes { page: PAGE as u32, chunk: PAGE as u32 / 16 };
-        let mut rig = Self::with_sizes(pages, rings, sizes, cpus);
-        rig.pool.set_reserve(pages as u32 / 8);
+    /// The same with shelves, and one ring.
+    pub fn with_shelves(pages: usize, size: u32, cpus: usize) -> Box<Self> {
+        Self::build(pages, 1, 1, (size, 0), cpus)
+    }
+
+    /// A component with shelves, whose rings have pages of their own, as in the kernel.
+    pub fn with_rooms(pages: usize, rings: usize, cpus: usize) -> Box<Self> {
+        let mut rig = Self::build(pages, rings, rings as u32, (PAGE as u32, ROOM), cpus);
         rig.steal = true;
         rig
     }
 
-    /// A component with one ring; more are made of pages, 4 of each, up to `rings`.
+    /// The same with one ring; more are made of pages, 4 of each, up to `rings`.
     pub fn with_rings_of_pages(pages: usize, rings: usize, cpus: usize) -> Box<Self> {
-        let sizes = Sizes { page: PAGE as u32, chunk: PAGE as u32 / 16 };
-        let mut rig = Self::build(pages, rings, 1, sizes, cpus);
-        rig.pool.set_reserve(pages as u32 / 8);
+        let mut rig = Self::build(pages, rings, 1, (PAGE as u32, ROOM), cpus);
         rig.steal = true;
         rig
     }
 
-    /// A component with these sizes.
-    pub(crate) fn with_sizes(pages: usize, rings: usize, sizes: Sizes, cpus: usize) -> Box<Self> {
-        Self::build(pages, rings, rings as u32, sizes, cpus)
-    }
-
-    fn build(pages: usize, rings: usize, made: u32, sizes: Sizes, cpus: usize) -> Box<Self> {
-        assert!(sizes.page as usize <= PAGE);
+    /// `made` rings are there at first. `sizes` are those of a page, and of a ring's own.
+    fn build(pages: usize, rings: usize, made: u32, sizes: (u32, u32), cpus: usize) -> Box<Self> {
+        let (size, room) = sizes;
+        assert!(size as usize <= PAGE);
         let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
         let store = Plain {
             pages: (0..pages).map(|_| PageMem(UnsafeCell::new([0xa5; PAGE]))).collect(),
             slots: (0..pages).map(|_| Slot::new()).collect(),
             shelves: (0..cpus.max(1) as u32).map(Shelf::new).collect(),
-            ring_links: (0..rings).map(|_| AtomicU32::new(0)).collect(),
             rings: (0..rings as u32)
                 // SAFETY: The rig keeps the header.
-                .map(|id| unsafe { Ring::new(id, SLOT, empty.get()) })
+                .map(|id| unsafe { Ring::new(id, SLOT, empty.get(), room) })
                 .collect(),
             made: AtomicU32::new(made),
             data: AtomicU32::new(pages as u32),
             empty,
-            sizes,
+            size,
             counts: Default::default(),
         };
         let rig = Box::new(Rig {
@@ -172,7 +168,7 @@ impl Rig {
         let store = &rig.pool.store;
         for (page, slot) in (0..).zip(&store.slots) {
             // SAFETY: Nobody else has the page yet.
-            unsafe { slot.fill(store.pages[page as usize].0.get().cast(), sizes) };
+            unsafe { slot.fill(store.pages[page as usize].0.get().cast(), size) };
             rig.pool.give_page(page);
         }
         for id in 0..made {
@@ -199,7 +195,7 @@ impl Rig {
     pub fn retire(&self, ring: &Ring, clock: u64) {
         // SAFETY: The tests don't write into a ring after they have retired it.
         unsafe { ring.retire(clock) };
-        self.pool.retire(cpu(), ring.id());
+        self.pool.retire(ring);
     }
 
     /// The slow path of a log call: what `blog_reserve` does, without shared rings.
@@ -210,12 +206,11 @@ impl Rig {
         bytes: u32,
         ts: u64,
     ) -> Place<'a> {
-        let max = self.max_pages.saturating_mul(self.sizes().page);
         let cause = match begun {
             Some(writing) => {
                 let pages = self.pool.pages(cpu(), self.steal);
                 // SAFETY: All pages are of this pool.
-                match unsafe { writing.turn(&pages, self.mode, max, bytes, ts) } {
+                match unsafe { writing.turn(&pages, self.mode, self.max_pages, bytes, ts) } {
                     Ok(()) => return Place { writing: Some(writing), ts },
                     Err(cause) => cause,
                 }
@@ -335,19 +330,12 @@ impl Rig {
         copies.flatten().collect()
     }
 
-    /// Index and header of all pages, and of all chunks of those that are split. By the time that
-    /// it is looked at, a header may be none any more: it is memory, and means nothing.
+    /// Index and header of all pages, and of those that rings have for themselves: see [`ROOMS`].
     pub fn parts(&self) -> impl Iterator<Item = (u32, &PageHeader)> {
-        let sizes = self.sizes();
-        (0..).zip(self.slots()).flat_map(move |(page, slot)| {
-            let chunks = (0..sizes.chunks()).map(move |n| (Index::chunk(page, n), sizes.chunk));
-            let all = [(Index::whole(page), sizes.page)].into_iter().chain(chunks);
-            all.filter_map(move |(index, size)| {
-                // SAFETY: It lies in the page, which stays; a header is atomics only.
-                let header = unsafe { &*slot.header(index, sizes)? };
-                (header.size() == size).then_some((index.0, header))
-            })
-        })
+        // SAFETY: A page stays; a header is atomics only.
+        let pages = (0..).zip(self.slots()).map(|(n, slot)| (n, unsafe { &*slot.page() }));
+        let rooms = (ROOMS..).zip(&self.pool.store.rings);
+        pages.chain(rooms.map(|(n, ring)| (n, ring.room())))
     }
 
     /// Position and index of each page of a ring, in order.
@@ -391,13 +379,15 @@ impl Rig {
     /// Copies one page, if it is at position `seq` of a ring.
     pub fn copy(&self, index: u32, seq: u64) -> Option<Vec<u8>> {
         let mut copy = vec![0; PAGE];
-        let index = Index(index);
-        let len = self.slots()[index.slot() as usize].copy(index, self.sizes(), seq, &mut copy)?;
+        let len = match index {
+            ROOMS.. => self.ring(index - ROOMS)?.copy_room(seq, &mut copy),
+            _ => self.slots()[index as usize].copy(self.size(), seq, &mut copy),
+        }?;
         copy.truncate(len);
         Some(copy)
     }
 
-    /// Pages that the pool has free, chunks included. Only at rest.
+    /// Pages that the pool has free. Only at rest.
     pub fn count_free(&self) -> usize {
         self.pool.collect();
         let free: Vec<_> = std::iter::from_fn(|| self.pool.take_free()).collect();
@@ -409,11 +399,8 @@ impl Rig {
 
     /// Sum of all pages that some list or ring has. Only at rest.
     pub fn count_pages(&self) -> usize {
-        let held = self.pool.store.rings.iter().map(|r| r.held() as usize).sum::<usize>();
-        let chunks = self.pool.levels().chunks_free * self.sizes().chunk;
-        let bytes = held + chunks as usize;
-        assert_eq!(bytes % self.sizes().page as usize, 0);
-        bytes / self.sizes().page as usize + self.count_free()
+        let held = self.pool.store.rings.iter().map(|ring| ring.pages() as usize);
+        held.sum::<usize>() + self.count_free()
     }
 }
 
@@ -443,9 +430,9 @@ impl Rig {
                 size: size_of::<dump::MemoryRoot>() as u32,
                 rings: table(&chunks[0], self.pool.store.rings.len(), Ring::LAYOUT.size),
                 slots: table(&chunks[1], self.slots().len(), Slot::LAYOUT.size),
-                page_size: self.sizes().page,
-                chunk_size: self.sizes().chunk,
-                chunks: self.sizes().chunks(),
+                page_size: self.size(),
+                chunk_size: 0,
+                chunks: 0,
                 reserved: 0,
                 gone: ptr::from_ref(&self.pool.store.shelves[0].gone) as u64,
                 gone_count: self.pool.store.shelves.len() as u32,
@@ -524,9 +511,9 @@ impl Rig {
         &self.pool.store.slots
     }
 
-    /// What the pages are cut into.
-    pub(crate) fn sizes(&self) -> Sizes {
-        self.pool.store.sizes
+    /// The size of a page.
+    pub(crate) fn size(&self) -> u32 {
+        self.pool.store.size
     }
 
     /// The ring with this id.
@@ -550,24 +537,21 @@ impl Rig {
         counts.map(|n| n.load(std::sync::atomic::Ordering::Relaxed))
     }
 
-    /// A link for each ring.
-    pub fn ring_links(&self) -> &[AtomicU32] {
-        &self.pool.store.ring_links
+    /// How many rings there can be.
+    pub fn rings(&self) -> u32 {
+        self.pool.store.rings.len() as u32
     }
 }
 
 impl Store for Plain {
-    fn sizes(&self) -> Sizes {
-        self.sizes
+    fn page_size(&self) -> u32 {
+        self.size
     }
     fn slot(&self, page: u32) -> Option<&Slot> {
         self.slots.get(page as usize)
     }
     fn shelves(&self) -> &[Shelf] {
         &self.shelves
-    }
-    fn ring_link(&self, id: u32) -> Option<&AtomicU32> {
-        self.ring_links.get(id as usize)
     }
     fn ring(&self, id: u32) -> Option<&Ring> {
         self.rings.get(id as usize)
@@ -583,9 +567,12 @@ impl Store for Plain {
         let more = |made: u32| (made < most).then_some((made + RINGS).min(most));
         let made = self.made.fetch_update(Relaxed, Relaxed, more).ok()?;
         self.data.fetch_sub(1, Relaxed);
-        let memory = self.slots[page as usize].close();
-        // SAFETY: The page is the caller's, and no page any more: readers find that out.
-        unsafe { ptr::write_bytes(memory.cast::<u8>(), 0xff, PAGE) };
+        let page = self.slots[page as usize].page();
+        // The rings are elsewhere.
+        // SAFETY: The page is the caller's, who may store what follows the header.
+        unsafe { &*page }.turn_into(RINGS_MAGIC, made, || unsafe {
+            ptr::write_bytes(page.add(1).cast::<u8>(), 0xff, PAGE - PAGE_HEADER_SIZE)
+        });
         Some(made..(made + RINGS).min(most))
     }
     fn data_pages(&self) -> u32 {

@@ -436,27 +436,25 @@ fn c_has_the_same_numbers() {
 
 #[test]
 fn a_value_of_a_table_is_found_in_each_of_its_forms() {
-    // Pointers to three values each, eight of them in arrays of 2, 2 and 4; and as one array.
-    let word = |at: u64| match at {
-        10 | 18 | 26 => Some(at * 10),
-        100.. => [(100, 0), (180, 2), (260, 4)].iter().rev().find_map(|(array, first)| {
-            let n = at.checked_sub(*array)? / 8 + first;
-            Some(1000 * (n + 1))
-        }),
-        _ => None,
-    };
-    let table = dump::TableRoot { chunks: 10, capacity: 3, per_chunk: 3, stride: 7, doubling: 2 };
-    let flat = dump::TableRoot { chunks: 100, capacity: 8, doubling: 0, ..table };
+    // Chunks of three values each; and of 3, 3, 6 and 12.
+    let flat = dump::TableRoot { chunks: 10, capacity: 8, per_chunk: 3, stride: 7, doubling: 0 };
+    let double = dump::TableRoot { capacity: 4, doubling: dump::CHUNKS_DOUBLE, ..flat };
+    let word = |at: u64| Some((at - 10) / 8 * 1000 + 1000);
     for n in 0..24 {
-        let there = Some(u64::from(1000 * (n / 3 + 1) + n % 3 * 7));
-        assert_eq!(table.find(n, word), there, "{n}");
-        let word = |at: u64| Some((at - 100) / 8 * 1000 + 1000);
-        assert_eq!(flat.find(n, word), there, "{n}");
+        assert_eq!(flat.find(n, word), Some(u64::from(1000 * (n / 3 + 1) + n % 3 * 7)), "{n}");
+        let (chunk, first) = match n {
+            0..3 => (0, 0),
+            3..6 => (1, 3),
+            6..12 => (2, 6),
+            _ => (3, 12),
+        };
+        assert_eq!(double.place(n), Some((chunk, n - first)));
+        assert!(double.chunk(chunk).unwrap().contains(&n));
+        assert_eq!(double.find(n, word), Some(u64::from(1000 * (chunk + 1) + (n - first) * 7)));
     }
-    for table in [table, flat] {
+    for table in [flat, double] {
         assert_eq!([24, 25, u32::MAX].map(|n| table.find(n, word)), [None; 3]);
         assert_eq!(dump::TableRoot { per_chunk: 0, ..table }.find(0, word), None);
     }
-    assert_eq!([0, 1, 2].map(|n| table.array(n)), [Some(0..2), Some(2..4), Some(4..8)]);
-    assert!([31, 32, 33, u32::MAX].iter().all(|n| table.array(*n).is_none()));
+    assert!([32, 33, u32::MAX].iter().all(|n| double.chunk(*n).is_none()));
 }

@@ -7,7 +7,8 @@ use super::{
     page::{
         PageHeader,
         Pages,
-        NO_PAGE, //
+        NO_PAGE,
+        OWN_ROOM, //
     },
     turn::NewPage,
     Ring, //
@@ -29,27 +30,28 @@ const TRIES: u32 = 16;
 /// - The pages in the low half of `oldest`, `next` of that, … up to the newest one are the
 ///   ring's, with `seq` growing by one. The high half of `oldest` grows with each change of the
 ///   low half.
+/// - The ring's own room is the first of these, or it is in no chain and has no position, or who
+///   took it out is about to withdraw that.
 /// - Only the ring's writer, or who owns a ring that has none, adds a page or takes the last one.
-/// - `pages` and `held` are the number and the size of those pages, or more while one is being
-///   added or taken.
+/// - `pages` is the number of those pages that are of the pool, or more while one is being added or
+///   taken.
 #[repr(C)]
 pub(super) struct RingChain {
     oldest: AtomicU64,
     pub(super) pages: AtomicU32,
-    pub(super) held: AtomicU32,
 }
 
 /// Counts the records of a page that leaves its ring. By itself, as page turns are rarely counted.
 ///
 /// # Safety
 ///
-/// As for [`PageHeader::count`], of the page with this index.
+/// As for [`PageHeader::count`].
 #[cold]
 #[inline(never)]
-unsafe fn count<P: Pages>(pages: &P, index: u32) {
+unsafe fn count<P: Pages>(pages: &P, page: *const PageHeader) {
     // SAFETY: By this function's requirement.
     unsafe {
-        PageHeader::count(pages.page(index), |site, n| {
+        PageHeader::count(page, |site, n| {
             if site != 0 && n != 0 {
                 pages.count(site, n);
             }
@@ -63,23 +65,43 @@ impl RingChain {
         Self {
             oldest: AtomicU64::new(NO_PAGE as u64),
             pages: AtomicU32::new(0),
-            held: AtomicU32::new(0),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.oldest.load(Relaxed) as u32 == NO_PAGE
+    }
+}
+
+impl Ring {
+    /// The page with this index in the chain.
+    #[inline]
+    pub(super) fn page(&self, pages: &impl Pages, index: u32) -> *mut PageHeader {
+        match index {
+            OWN_ROOM => self.room.page(),
+            index => pages.page(index),
         }
     }
 
     /// Takes the page of `seen`, a value of `oldest`, out of the chain; `None` if `oldest` has
-    /// changed, or if that is the last page and `last` is false. The page is the caller's then.
+    /// changed, or if that is the last page and `last` is false. The page, which is at `page`, is
+    /// the caller's then.
     ///
     /// # Safety
     ///
-    /// `pages` is the pool of all pages of this ring. `last` is only true if the caller may take
-    /// the last page, as the type invariants say.
-    unsafe fn cut(&self, pages: &impl Pages, seen: u64, last: bool) -> Option<u32> {
-        let index = seen as u32;
-        if index == NO_PAGE {
-            return None;
-        }
-        let header = pages.header(index);
+    /// `seen` names the page at `page`, of `pages`, which is the pool of all pages of this ring.
+    /// `last` is only true if the caller may take the last page, as the type invariants say.
+    #[inline]
+    unsafe fn cut(
+        &self,
+        pages: &impl Pages,
+        page: *mut PageHeader,
+        seen: u64,
+        last: bool,
+    ) -> Option<u32> {
+        let (index, chain) = (seen as u32, &self.chain);
+        // SAFETY: A header is valid, whatever the page is by now.
+        let header = unsafe { &*page };
         // ORDERING: Acquire pairs with the store in `push`: with `next` comes what the
         // writer has stored before, `taken` in particular, which `withdraw` passes on to readers.
         let next = header.next.load(Acquire);
@@ -92,19 +114,28 @@ impl RingChain {
         // belongs to its life in this chain, and did not change after it was set.
         // ORDERING: Release: who finds `next` in `oldest` finds that page's header reset, as the
         // load of `next` above found it. Acquire is for what follows here: the page is ours.
-        self.oldest
+        (chain.oldest)
             .compare_exchange(seen, new, AcqRel, Relaxed)
             .ok()?;
-        let size = header.size();
         if pages.counts() {
             // SAFETY: The page is ours now. Its last record came before the next page, whose index
             // was acquired; of the last page, the caller is the writer, or there is none.
-            unsafe { count(pages, index) };
+            unsafe { count(pages, page) };
         }
+        if index != OWN_ROOM {
+            chain.pages.fetch_sub(1, Relaxed);
+        }
+        // The last step: after it, the writer may use its room again.
         header.withdraw();
-        self.held.fetch_sub(size, Relaxed);
-        self.pages.fetch_sub(1, Relaxed);
         Some(index)
+    }
+
+    /// Whether the own room can take `room` bytes now, as it is in no chain.
+    pub(super) fn has_room(&self, room: u32) -> bool {
+        let own = self.room.header();
+        // It may be just taken out, by a thief that hasn't withdrawn it yet.
+        // ORDERING: `seq` acquires what that thief did.
+        own.size() >= room && own.seq() == 0
     }
 }
 
@@ -113,7 +144,7 @@ impl Writing<'_> {
     /// if there was any.
     #[inline]
     pub(super) fn push(&self, page: &NewPage) {
-        let (Ring { chain, cursor, .. }, index) = (self.ring(), page.index());
+        let (Ring { chain, cursor, .. }, index) = (self.ring(), page.index);
         let seen = chain.oldest.load(Relaxed);
         if seen as u32 == NO_PAGE {
             let tag = (seen >> 32).wrapping_add(1) << 32;
@@ -126,26 +157,27 @@ impl Writing<'_> {
         }
     }
 
-    /// Takes the ring's own oldest page, if it has at least `room`.
+    /// Takes the ring's own oldest page, if it has at least `room` bytes. Of a ring that holds more
+    /// than `most` pages, some go back to the pool.
     ///
     /// # Safety
     ///
     /// `pages` is the pool of all pages of this ring.
-    pub(super) unsafe fn reuse(&self, pages: &impl Pages, max: u32, room: u32) -> Option<u32> {
-        let chain = &self.ring().chain;
-        // SAFETY: The page has been cut out: it is in no ring, and ours.
-        let give_back = |index| unsafe { pages.put(index) };
-        let mut asked = false;
+    pub(super) unsafe fn reuse(&self, pages: &impl Pages, most: u32, room: u32) -> Option<NewPage> {
+        let ring = self.ring();
         for tries in 1..=TRIES {
-            let seen = chain.oldest.load(Relaxed);
+            let seen = ring.chain.oldest.load(Relaxed);
             if seen as u32 == NO_PAGE {
-                return None;
+                // INVARIANT: By that of the chain, it is in none.
+                let (index, at) = (OWN_ROOM, ring.room.page());
+                return ring.has_room(room).then_some(NewPage { index, at });
             }
-            let header = pages.header(seen as u32);
-            let size = header.size();
+            let at = ring.page(pages, seen as u32);
+            // SAFETY: As in `cut`.
+            let header = unsafe { &*at };
             let last = header.next.load(Relaxed) == NO_PAGE;
-            if last && size < room {
-                if chain.oldest.load(Relaxed) != seen {
+            if last && header.size() < room {
+                if ring.chain.oldest.load(Relaxed) != seen {
                     // A thief was faster, and the header was that of another ring's page.
                     continue;
                 }
@@ -153,42 +185,36 @@ impl Writing<'_> {
                 return None;
             }
             // SAFETY: By this function's requirement; the last page is the writer's to take.
-            let Some(index) = (unsafe { chain.cut(pages, seen, last) }) else {
+            let Some(index) = (unsafe { ring.cut(pages, at, seen, last) }) else {
                 continue;
             };
-            let left = max.saturating_sub(chain.held.load(Relaxed));
-            if last || size >= room && size == pages.largest() && (size <= left || tries == TRIES) {
-                return Some(index);
+            let is_room = index == OWN_ROOM;
+            if last || !is_room && (ring.pages() < most || tries == TRIES) {
+                // INVARIANT: The ring had it till now.
+                return Some(NewPage { index, at });
             }
-            // Rather a whole page instead of a small one; but it is asked for once.
-            if size < pages.largest() && left >= pages.largest() && !asked {
-                asked = true;
-                if let Some(larger) = pages.take(chain.held.load(Relaxed), room, left) {
-                    give_back(index);
-                    return Some(larger);
-                }
+            // The room is used again when there is nothing else.
+            if !is_room {
+                // The ring's limit was lowered.
+                // SAFETY: The page has been cut out: it is in no ring, and ours.
+                unsafe { pages.put(index) };
             }
-            if size >= room && size <= left {
-                return Some(index);
-            }
-            // Too small, or the ring's limit was lowered.
-            give_back(index);
         }
         None
     }
 }
 
 impl Ring {
-    /// Pages that the ring holds; a moment old.
+    /// Pages of the pool that the ring holds; a moment old, and never less than it holds.
     #[inline]
     pub fn pages(&self) -> u32 {
         self.chain.pages.load(Relaxed)
     }
 
-    /// Bytes of the pages that the ring holds; a moment old, and never less than it holds.
+    /// Whether it holds nothing, not even in its own room; a moment old.
     #[inline]
-    pub fn held(&self) -> u32 {
-        self.chain.held.load(Relaxed)
+    pub fn is_empty(&self) -> bool {
+        self.chain.is_empty()
     }
 
     /// Index of the oldest page that the ring holds, for readers; it may be gone by now.
@@ -198,8 +224,9 @@ impl Ring {
         (index != NO_PAGE).then_some(index)
     }
 
-    /// Takes the oldest page out of the ring, unless it is the current one: of any ring, by
-    /// anybody, in any context. The ring's writer notices nothing.
+    /// Takes the oldest page of the pool out of the ring, unless it is the current one: of any
+    /// ring, by anybody, in any context. The ring's writer notices nothing. What is older, in the
+    /// ring's own room, goes with it.
     ///
     /// What it costs is that page's records; who decides on it sees to it that the ring can spare
     /// them. The page is the caller's then.
@@ -212,17 +239,23 @@ impl Ring {
             // ORDERING: Acquire: the header of the page that this names has been reset for this
             // ring. It pairs with the stores in `cut` and `push`.
             let seen = self.chain.oldest.load(Acquire);
+            if seen as u32 == NO_PAGE {
+                return None;
+            }
             // SAFETY: By this function's requirement.
-            let index = unsafe { self.chain.cut(pages, seen, false) };
-            // Unchanged: it is the last page, or there is none.
-            if index.is_some() || self.chain.oldest.load(Relaxed) == seen {
-                return index;
+            match unsafe { self.cut(pages, self.page(pages, seen as u32), seen, false) } {
+                // It stays the ring's.
+                Some(OWN_ROOM) => (),
+                // Unchanged: it is the last page, or there is none.
+                None if self.chain.oldest.load(Relaxed) != seen => (),
+                index => return index,
             }
         }
         None
     }
 
-    /// Takes the oldest page of a retired ring, be it the last one.
+    /// Takes the oldest page of the pool out of a retired ring, be it the last one. `None`: the
+    /// ring is empty now.
     ///
     /// # Safety
     ///
@@ -237,8 +270,9 @@ impl Ring {
                 return None;
             }
             // SAFETY: By this function's requirements.
-            if let Some(index) = unsafe { self.chain.cut(pages, seen, true) } {
-                return Some(index);
+            let index = unsafe { self.cut(pages, self.page(pages, seen as u32), seen, true) };
+            if index.is_some_and(|index| index != OWN_ROOM) {
+                return index;
             }
         }
     }

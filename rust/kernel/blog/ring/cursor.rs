@@ -75,14 +75,9 @@ impl Cursor {
 
     /// [`PageHeader::look`] at the current page, if it is one of ring `id`.
     pub(super) fn look(&self, id: u32) -> Option<(u64, u64, u64)> {
-        let page = self.page.load(Acquire);
+        // ORDERING: Acquire pairs with the store in `start_page`: the page's header is there.
         // SAFETY: As in `header`.
-        let seen = unsafe { &*page }.look(id)?;
-        // What was a page may have become chunks, and bytes of a record may look like a header.
-        // ORDERING: After the loads of `look`, the last of which is an acquire one. If the page
-        // was taken from this ring before they happened, then the ring has another one by now.
-        // Acquire: a reader of that one sees what `turn` has stored before, see `Ring::records`.
-        (self.page.load(Acquire) == page).then_some(seen)
+        unsafe { &*self.page.load(Acquire) }.look(id)
     }
 
     /// Whether the header of a record at `ts` is enough to know its time, after the records before.

@@ -40,7 +40,9 @@ pub use self::{
     page::{
         PageHeader,
         Pages,
-        NO_PAGE, //
+        NO_PAGE,
+        OWN_ROOM,
+        ROOM, //
     },
     turn::Mode,
     writer::Place, //
@@ -49,7 +51,8 @@ use self::{
     chain::RingChain,
     cursor::Cursor,
     losses::Losses,
-    owner::Ownership, //
+    owner::Ownership,
+    page::Room, //
 };
 use super::wire::dump::{
     RingLayout,
@@ -89,6 +92,8 @@ pub struct Ring {
     busy: AtomicU32,
     /// Not 0: its task may be called otherwise than `owner` says.
     renamed: AtomicU8,
+    /// For who keeps rings that nobody writes to: where it is to return.
+    pub home: AtomicU8,
     cursor: Cursor,
 
     // What a page turn touches.
@@ -99,7 +104,15 @@ pub struct Ring {
     owner: Ownership,
     /// The next ring of the same task, see [`Tls`](super::task::Tls).
     pub(super) next: AtomicPtr<Ring>,
+
+    // In cache lines of its own.
+    room: Room,
+    /// For who keeps rings that nobody writes to: the next one.
+    pub link: AtomicU32,
 }
+
+// Seven, and a page header, take a page of 4 KiB.
+const _: () = assert!(mem::offset_of!(Ring, room) == 256 && mem::size_of::<Ring>() == 576);
 
 impl Ring {
     /// Where crash tools find what they need: see `wire/dump.rs`.
@@ -109,7 +122,7 @@ impl Ring {
         page: offset_of!(Self, cursor.page) as u32,
         seq: offset_of!(Self, cursor.seq) as u32,
         pages: offset_of!(Self, chain.pages) as u32,
-        held: offset_of!(Self, chain.held) as u32,
+        room: offset_of!(Self, room) as u32,
         lost: offset_of!(Self, losses.lost) as u32,
         told: offset_of!(Self, losses.told) as u32,
         id: offset_of!(Self, owner.id) as u32,
@@ -136,12 +149,13 @@ impl Ring {
         offset_of!(PageHeader, commit),
     ];
 
-    /// Makes a free ring for the component in `slot`.
+    /// Makes a free ring for the component in `slot`, with `room` bytes of its own for its first
+    /// records, [`ROOM`] at most; 0: it has none.
     ///
     /// # Safety
     ///
     /// `empty` is a [`PageHeader::empty`] that outlives the ring, and that nobody stores to.
-    pub const unsafe fn new(id: u32, slot: u16, empty: *mut PageHeader) -> Self {
+    pub const unsafe fn new(id: u32, slot: u16, empty: *mut PageHeader, room: u32) -> Self {
         Self {
             busy: AtomicU32::new(slot as u32),
             // SAFETY: By this function's requirement.
@@ -151,6 +165,9 @@ impl Ring {
             owner: Ownership::new(id, slot),
             next: AtomicPtr::new(ptr::null_mut()),
             renamed: AtomicU8::new(0),
+            home: AtomicU8::new(0),
+            room: Room::new(room),
+            link: AtomicU32::new(0),
         }
     }
 
@@ -164,7 +181,7 @@ impl Ring {
         Self {
             busy: AtomicU32::new(RING_BUSY),
             // SAFETY: By this function's requirement.
-            ..unsafe { Self::new(u32::MAX, u16::MAX, empty) }
+            ..unsafe { Self::new(u32::MAX, u16::MAX, empty, 0) }
         }
     }
 
@@ -178,6 +195,18 @@ impl Ring {
     #[inline]
     pub fn slot(&self) -> u32 {
         u32::from(self.owner.slot)
+    }
+
+    /// The ring's own page: a ring's records begin there, and go on in pages of the pool. It is the
+    /// first page that the ring overwrites, and used again only when there is no other.
+    pub fn room(&self) -> &PageHeader {
+        self.room.header()
+    }
+
+    /// Copies the ring's own page: as [`PageHeader::copy`].
+    pub fn copy_room(&self, seq: u64, to: &mut [u8]) -> Option<usize> {
+        // SAFETY: It is as large, and stays as long as the ring.
+        unsafe { PageHeader::copy(self.room.page(), self.room().size(), seq, to) }
     }
 
     /// Where the ring is: position of its current page, published end in that page, and number of

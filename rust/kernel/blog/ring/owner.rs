@@ -107,10 +107,8 @@ pub struct Info {
     pub lost: [u64; LOST_CAUSES],
     /// Of these, those that records in the ring report.
     pub told: [u64; LOST_CAUSES],
-    /// Pages held; a moment old.
+    /// Pages of the pool that it holds; a moment old.
     pub pages: u32,
-    /// Their size in bytes; a moment old.
-    pub held: u32,
 }
 
 /// The owner of a ring, or its last owner.
@@ -286,7 +284,6 @@ impl Ring {
                 told,
                 lost: self.losses.lost(),
                 pages: self.pages(),
-                held: self.held(),
             })
         })
     }

@@ -16,7 +16,9 @@ use super::super::wire::{
     }, //
 };
 use core::{
+    cell::UnsafeCell,
     mem,
+    ptr,
     sync::atomic::{
         fence,
         AtomicU32,
@@ -28,6 +30,47 @@ use core::{
 
 /// No page: the end of a chain.
 pub const NO_PAGE: u32 = u32::MAX;
+
+/// In a chain: the ring's own [room](super::Ring::room), which belongs to no pool.
+pub const OWN_ROOM: u32 = NO_PAGE - 1;
+
+/// Bytes of a ring's own room: what is left of a page that has rings and their rooms.
+pub const ROOM: u32 = 312;
+
+/// A ring's own page, where its records begin.
+#[repr(C, align(8))]
+pub(super) struct Room {
+    header: PageHeader,
+    /// Records are stored through pointers.
+    rest: UnsafeCell<[u8; ROOM as usize - PAGE_HEADER_SIZE]>,
+}
+
+// SAFETY: It is used as a page is.
+unsafe impl Sync for Room {}
+
+impl Room {
+    /// `bytes` of it are used, with the header; 0: none.
+    pub(super) const fn new(bytes: u32) -> Self {
+        assert!(bytes <= ROOM);
+        let mut header = PageHeader::empty();
+        header.magic = AtomicU32::new(PAGE_MAGIC);
+        header.size = AtomicU32::new(bytes);
+        Self {
+            header,
+            rest: UnsafeCell::new([0; ROOM as usize - PAGE_HEADER_SIZE]),
+        }
+    }
+
+    /// As a page.
+    pub(super) fn page(&self) -> *mut PageHeader {
+        // All of it may be stored to through a shared reference.
+        ptr::from_ref(self).cast_mut().cast()
+    }
+
+    pub(super) fn header(&self) -> &PageHeader {
+        &self.header
+    }
+}
 
 /// The live header at the start of a page; [`PageInfo`] has its layout at rest and
 /// says what the fields mean.
@@ -133,8 +176,7 @@ impl PageHeader {
     ///
     /// # Safety
     ///
-    /// `page` must be valid for `size` bytes, initialised, and stay mapped during the call. Where
-    /// it may cease to be a page of its own meanwhile, the caller must find that out afterwards.
+    /// `page` must be valid for `size` bytes, initialised, and stay mapped during the call.
     pub unsafe fn copy(
         page: *const PageHeader,
         size: u32,
@@ -235,6 +277,18 @@ impl PageHeader {
         sums.into_iter().for_each(|(site, n)| count(site, n));
     }
 
+    /// Makes the page, which is the caller's and in no ring, something else, for good: `fill`
+    /// stores what follows the header. That has no position any more, so readers and thieves that
+    /// have found the page before go away.
+    pub fn turn_into(&self, magic: u32, first: u32, fill: impl FnOnce()) {
+        // ORDERING: As in `reset`.
+        fence(Release);
+        fill();
+        self.ring.store(first, Relaxed);
+        // ORDERING: Release: who finds the magic finds what is there.
+        self.magic.store(magic, Release);
+    }
+
     /// Starts a new life of this page, which is in no ring, without publishing it.
     #[inline]
     pub(super) fn reset(&self, ring: u32, base: u64, first: u64) {
@@ -269,8 +323,6 @@ impl PageHeader {
 
 /// Where a ring gets pages. Implemented by the component's pool, and by tests.
 ///
-/// Pages may differ in size. All sizes are in bytes.
-///
 /// # Safety
 ///
 /// A page that [`Self::take`] hands out is the caller's alone, [formatted](PageHeader::format),
@@ -278,9 +330,8 @@ impl PageHeader {
 /// whatever index: that of a page, even of one that has become something else since a ring had it,
 /// or an empty one. The memory stays for as long as a log call or a reader looks at it.
 pub unsafe trait Pages {
-    /// Takes a page of at least `room` and at most `most` out of the pool, for a ring that holds
-    /// `held`: a small one for its first, later a large one if there is any. Lock-free.
-    fn take(&self, held: u32, room: u32, most: u32) -> Option<u32>;
+    /// Takes a page out of the pool, for a ring that holds so many of its pages. Lock-free.
+    fn take(&self, held: u32) -> Option<u32>;
 
     /// Gives a page to the pool. Lock-free.
     ///
@@ -307,6 +358,6 @@ pub unsafe trait Pages {
     /// Counts `n` records of a site. Lock-free.
     fn count(&self, _site: u32, _n: u32) {}
 
-    /// The size of the largest pages there are.
-    fn largest(&self) -> u32;
+    /// The size of a page in bytes.
+    fn size(&self) -> u32;
 }

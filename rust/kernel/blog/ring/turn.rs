@@ -13,7 +13,11 @@ use super::super::wire::{
 };
 use super::{
     busy::Writing,
-    page::Pages, //
+    page::{
+        PageHeader,
+        Pages,
+        OWN_ROOM, //
+    }, //
 };
 use core::{
     ptr,
@@ -39,17 +43,14 @@ pub enum Mode {
     Discard = 1,
 }
 
-/// The index of a page that a ring's writer has taken.
+/// A page that a ring's writer has taken: its index, and where it is.
 ///
 /// # Invariants
 ///
-/// The page is of the ring's pool, in no ring, and the writer's.
-pub(super) struct NewPage(u32);
-
-impl NewPage {
-    pub(super) fn index(&self) -> u32 {
-        self.0
-    }
+/// The page is of the ring's pool, or its own room; in no ring, and the writer's.
+pub(super) struct NewPage {
+    pub(super) index: u32,
+    pub(super) at: *mut PageHeader,
 }
 
 impl Writing<'_> {
@@ -57,9 +58,9 @@ impl Writing<'_> {
     /// [`Ring::write`](super::Ring::write).
     ///
     /// Writes the time-extend and lost records that are due, and takes another page when the
-    /// current one has no room: from `pages` while the ring holds less than `max` bytes, else its
-    /// own oldest one where `mode` allows. A ring that holds more than `max`, as the limit was
-    /// lowered, gives pages back.
+    /// current one has no room: its own room at first, then from `pages` while the ring holds less
+    /// than `most` pages, else its own oldest one where `mode` allows. A ring that holds more, as
+    /// the limit was lowered, gives pages back.
     ///
     /// On an error, the record is not counted as lost yet: it may go elsewhere.
     ///
@@ -70,7 +71,7 @@ impl Writing<'_> {
         &self,
         pages: &impl Pages,
         mode: Mode,
-        max: u32,
+        most: u32,
         bytes: u32,
         ts: u64,
     ) -> Result<(), Lost> {
@@ -93,13 +94,13 @@ impl Writing<'_> {
             }
             let room = untold.saturating_add(PAGE_HEADER_SIZE as u32);
             // SAFETY: By this function's requirement.
-            let page = unsafe { self.next_page(pages, mode, max, bytes, room) };
+            let page = unsafe { self.next_page(pages, mode, most, bytes, room) };
             let page = page.inspect_err(|_| {
                 if has_lost {
                     cursor.close();
                 }
             })?;
-            self.start_page(pages, page, ts);
+            self.start_page(page, ts);
         } else {
             if extend {
                 self.control(ts, &ControlRecord::TimeExtend(ts));
@@ -142,7 +143,7 @@ impl Writing<'_> {
     }
 
     /// Finds a page of at least `room` that comes next, for a record of `bytes`, without changing
-    /// the chain but for its oldest end. The ring may hold `max` bytes with it.
+    /// the chain but for its oldest end. The ring may hold `most` pages with it.
     ///
     /// # Safety
     ///
@@ -151,59 +152,53 @@ impl Writing<'_> {
         &self,
         pages: &impl Pages,
         mode: Mode,
-        max: u32,
+        most: u32,
         bytes: u32,
         room: u32,
     ) -> Result<NewPage, Lost> {
-        let largest = pages.largest();
         // What an empty page must hold, whatever is due.
-        let most =
+        let least =
             bytes.saturating_add(LOST_CAUSES as u32 * CONTROL_SIZE + PAGE_HEADER_SIZE as u32);
-        if most > largest {
+        if least > pages.size() {
             return Err(Lost::TooLong);
         }
-        let held = self.ring().held();
-        let left = if held == 0 {
-            // Each ring may have one page.
-            largest
-        } else {
-            max.saturating_sub(held)
-        };
-        // A ring that overwrites takes whole pages, or it would keep small ones for good.
-        let wanted = match mode {
-            Mode::Overwrite => largest,
-            Mode::Discard => room,
-        };
-        if left >= wanted {
-            if let Some(index) = pages.take(held, room, left) {
+        let ring = self.ring();
+        if ring.is_empty() && ring.has_room(room) {
+            // INVARIANT: By that of the chain, it is in none.
+            let (index, at) = (OWN_ROOM, ring.page(pages, OWN_ROOM));
+            return Ok(NewPage { index, at });
+        }
+        // Each ring may have one page.
+        let (held, most) = (ring.pages(), most.max(1));
+        if held < most {
+            if let Some(index) = pages.take(held) {
+                let at = pages.page(index);
                 // INVARIANT: The pool has just given it to this writer.
-                return Ok(NewPage(index));
+                return Ok(NewPage { index, at });
             }
         }
         match mode {
             Mode::Overwrite => {
                 // SAFETY: By this function's requirement.
-                let index = unsafe { self.reuse(pages, max, room) };
-                // INVARIANT: The pool has given it to this ring, which had it till now.
-                index.map(NewPage).ok_or(Lost::NoPage)
+                unsafe { self.reuse(pages, most, room) }.ok_or(Lost::NoPage)
             }
-            Mode::Discard if left < wanted => Err(Lost::Full),
+            Mode::Discard if held >= most => Err(Lost::Full),
             Mode::Discard => Err(Lost::NoPage),
         }
     }
 
     /// Makes a page the current one, empty, starting at time `ts`.
-    fn start_page(&self, pages: &impl Pages, page: NewPage, ts: u64) {
-        let at = pages.page(page.index());
-        // SAFETY: As in `Pages::header`, which would look for it once more.
-        let header = unsafe { &*at };
+    fn start_page(&self, page: NewPage, ts: u64) {
         let ring = self.ring();
         let cursor = &ring.cursor;
+        // SAFETY: By the type invariants of `NewPage`, it is a page.
+        let header = unsafe { &*page.at };
         let seq = cursor.seq.load(Relaxed) + 1;
         header.reset(ring.id(), ts, cursor.taken.load(Relaxed));
-        // Counted before it can be taken: so neither count falls below zero.
-        ring.chain.held.fetch_add(header.size(), Relaxed);
-        ring.chain.pages.fetch_add(1, Relaxed);
+        if page.index != OWN_ROOM {
+            // Counted before it can be taken: so the count doesn't fall below zero.
+            ring.chain.pages.fetch_add(1, Relaxed);
+        }
         cursor.seq.store(seq, Relaxed);
         cursor.set_base(ts);
         header.publish(seq);
@@ -211,6 +206,6 @@ impl Writing<'_> {
         // as rings exist, and has no limit: `turn` ends with opening the cursor.
         self.push(&page);
         // ORDERING: Release: a reader of the ring that finds the page finds it whole.
-        cursor.page.store(at, Release);
+        cursor.page.store(page.at, Release);
     }
 }

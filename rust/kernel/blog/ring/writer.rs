@@ -295,7 +295,7 @@ impl Ring {
         &self,
         pages: &impl Pages,
         mode: Mode,
-        max: u32,
+        most: u32,
         bytes: u32,
         clock: impl FnOnce() -> u64,
         (who, last): (&Owner, &AtomicU64),
@@ -308,7 +308,7 @@ impl Ring {
         let turns = !writing.has_room(need, ts);
         if turns {
             // SAFETY: By this function's requirement.
-            unsafe { writing.turn(pages, mode, max, need, ts) }.ok()?;
+            unsafe { writing.turn(pages, mode, most, need, ts) }.ok()?;
         }
         if turns || last.load(Relaxed) != who.key() {
             last.store(who.key(), Relaxed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The post-mortem root, version 5: a crash tool finds everything from here, without DWARF.
+//! The post-mortem root, version 6: a crash tool finds everything from here, without DWARF.
 //!
 //! `SYMBOL(blog_root)` in VMCOREINFO is the address of a [`Root`], which is always in vmlinux.
 //! If BLog is a module of a kernel without its patches, an [`Anchor`] leads to it. `blog/` fills it
@@ -32,9 +32,13 @@ use super::file::{
 
 /// Version of the structures of this file. A change that isn't growth at the end makes a new one.
 ///
-/// Until version 4, all tables were flat. In version 3, the root had other ticks, and pairs of
-/// clocks without `local`.
-pub const VERSION: u32 = 5;
+/// Until version 5, pages could be split into chunks, rings had no room of their own, and slots
+/// were in parts that arrays lead to. Until
+/// version 4, all tables were flat. In version 3, the root had other ticks, and pairs of clocks
+/// without `local`.
+pub const VERSION: u32 = 6;
+/// From this version on, each ring has a page of its own: [`RingLayout::room`].
+pub const SINCE_ROOM: u32 = 6;
 /// Name of the [`Root`] in VMCOREINFO (`SYMBOL(blog_root)`) and among the kernel's symbols.
 pub const SYMBOL: &str = "blog_root";
 /// [`Root::magic`].
@@ -59,6 +63,8 @@ pub const CLOCK_COUNTER: u64 = 1;
 pub const RING_BUSY: u32 = 1 << 31;
 /// An offset of what this kernel doesn't have.
 pub const NO_FIELD: u32 = u32::MAX;
+/// [`TableRoot::doubling`]: each chunk but the first is as long as all before it together.
+pub const CHUNKS_DOUBLE: u32 = u32::MAX;
 /// [`Root::state`]: nothing is logged (the module isn't loaded, or is coming).
 pub const STATE_OFF: u32 = 0;
 /// [`Root::state`]: all that the root leads to is there.
@@ -68,8 +74,8 @@ wire! {
     /// An array of arrays, of which nothing moves: `capacity` pointers at `chunks`, each of which
     /// leads to `per_chunk` values, or is null.
     ///
-    /// With `doubling`, such pointers are in arrays themselves, to which the pointers at `chunks`
-    /// lead, or are null.
+    /// By `doubling`, chunks may differ in length; or until version 5, such pointers were in arrays
+    /// themselves, to which the pointers at `chunks` lead, or are null.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct TableRoot: 24 {
         /// Address of the array of pointers.
@@ -80,44 +86,40 @@ wire! {
         pub per_chunk: u32,
         /// Bytes from one value to the next.
         pub stride: u32,
-        /// 0; or the length of the first of these arrays: each further one is as long as all before
-        /// it.
+        /// 0; [`CHUNKS_DOUBLE`]; or until version 5, the length of the first array of pointers:
+        /// each further one is as long as all before it.
         pub doubling: u32,
     }
 }
 
 impl TableRoot {
-    /// With [`Self::doubling`], the numbers of the pointers in the `n`-th array.
-    pub fn array(&self, n: u32) -> Option<Range<u32>> {
-        let first = match n {
-            0 => 0,
-            _ => self.doubling.checked_mul(1u32.checked_shl(n - 1)?)?,
+    /// The numbers of the values in the `n`-th chunk.
+    pub fn chunk(&self, n: u32) -> Option<Range<u32>> {
+        let (first, len) = match (self.doubling, n) {
+            (CHUNKS_DOUBLE, 1..) => {
+                let before = self.per_chunk.checked_mul(1u32.checked_shl(n - 1)?)?;
+                (before, before)
+            }
+            _ => (n.checked_mul(self.per_chunk)?, self.per_chunk),
         };
-        Some(first..first.checked_add(first.max(self.doubling))?)
+        Some(first..first.checked_add(len)?)
     }
 
-    /// The number of the pointer that leads to a value, and the value's place there.
+    /// The number of the chunk that has a value, and the value's place there.
     pub fn place(&self, value: u32) -> Option<(u32, u32)> {
-        Some((
-            value.checked_div(self.per_chunk)?,
-            value.checked_rem(self.per_chunk)?,
-        ))
+        let mut n = value.checked_div(self.per_chunk)?;
+        if self.doubling == CHUNKS_DOUBLE {
+            n = u32::BITS - n.leading_zeros();
+        }
+        Some((n, value.checked_sub(self.chunk(n)?.start)?))
     }
 
-    /// Where a value is, by what `word` reads at an address.
+    /// Where a value is, by what `word` reads at an address; since version 6.
     pub fn find(&self, value: u32, word: impl Fn(u64) -> Option<u64>) -> Option<u64> {
         let at =
             |base: u64, n: u32, stride: u32| base.wrapping_add(u64::from(n) * u64::from(stride));
-        let (pointer, place) = self.place(value)?;
-        let (number, pointer) = match pointer.checked_div(self.doubling) {
-            None => (pointer, at(self.chunks, pointer, 8)),
-            Some(arrays) => {
-                let n = u32::BITS - arrays.leading_zeros();
-                let array = word(at(self.chunks, n, 8))?;
-                (n, at(array, pointer.checked_sub(self.array(n)?.start)?, 8))
-            }
-        };
-        let chunk = (number < self.capacity).then(|| word(pointer))??;
+        let (n, place) = self.place(value)?;
+        let chunk = (n < self.capacity).then(|| word(at(self.chunks, n, 8)))??;
         Some(at(chunk, place, self.stride))
     }
 }
@@ -135,10 +137,11 @@ wire! {
         pub page: u32,
         /// `u64`: position of the current page.
         pub seq: u32,
-        /// `u32`: pages held; one more for a moment.
+        /// `u32`: pages held, without its own; one more for a moment.
         pub pages: u32,
-        /// `u32`: their size in bytes; more for a moment.
-        pub held: u32,
+        /// The ring's own page, whose header has its size. Until version 5, this was `u32`: the
+        /// size of the pages held.
+        pub room: u32,
         /// `[u64; 8]`: records lost, by `record::Lost`.
         pub lost: u32,
         /// `[u64; 8]`: of these, those that records in the ring report.
@@ -180,12 +183,12 @@ wire! {
         pub size: u32,
         /// `u64`: address of the page, 0: there is none.
         pub page: u32,
-        /// `u32`: bit 0: the page is just being split, or made whole again, and in no ring; else
-        /// bit 1: it is split into chunks ([`MemoryRoot::chunk_size`]), each with a page header of
-        /// its own.
+        /// 0. Until version 5, `u32`: bit 0: the page is just being split, or made whole again, and
+        /// in no ring; else bit 1: it is split into chunks ([`MemoryRoot::chunk_size`]), each with
+        /// a page header of its own.
         pub shape: u32,
-        /// `u64`: in the `n`-th slot, address of the `n`-th page of rings, 0: there is none; see
-        /// [`MemoryRoot::rings`].
+        /// `u64`: in the `n`-th slot, address of the first ring in the `n`-th page of rings, 0:
+        /// there is none; see [`MemoryRoot::rings`].
         pub rings: u32,
     }
 }
@@ -513,9 +516,9 @@ wire! {
         pub slots: TableRoot,
         /// Size of a page in bytes.
         pub page_size: u32,
-        /// Size of each chunk of a split page.
+        /// 0. Until version 5, size of each chunk of a split page.
         pub chunk_size: u32,
-        /// Chunks of a split page.
+        /// 0. Until version 5, chunks of a split page.
         pub chunks: u32,
         /// 0.
         pub reserved: u32,

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The memory of a component as a process maps it: the meta page, version 1.
+//! The memory of a component as a process maps it: the meta page, version 2.
 //!
 //! The file `map` of a component is one meta page, which starts with a [`Meta`], and then
 //! [`Meta::places`] pages, which hold the rings and their pages while log calls go on.
 //! Documentation/blog/formats.rst, "Mapped memory", has the rules for reading them.
 
 /// Version of [`Meta`] and of the rules. A change that isn't growth at the end makes a new one.
-pub const VERSION: u32 = 1;
+///
+/// In version 1, a page could be split into chunks, and rings had no page of their own.
+pub const VERSION: u32 = 2;
 /// [`Meta::magic`].
 pub const MAGIC: [u8; 8] = *b"BLOG_MAP";
 /// [`Meta::generation`]: the memory is gone.
@@ -27,9 +29,8 @@ wire! {
         pub wire_version: u32,
         /// Size of a page in bytes.
         pub page_size: u32,
-        /// Size of a chunk in bytes: a page is split into as many of these as it holds, or is
-        /// whole.
-        pub chunk_size: u32,
+        /// Where the first ring is in a page of rings, in bytes.
+        pub rings_at: u32,
         /// Rings in a page of rings, one after the other.
         pub rings: u32,
         /// Pages after the meta page. It changes before `generation`.
@@ -63,7 +64,7 @@ wire! {
         pub lost: u32,
         /// `[u64; 8]`: of these, those that records in the ring report.
         pub told: u32,
-        /// 0.
-        pub reserved: u32,
+        /// The ring's own page, whose header has its size.
+        pub room: u32,
     }
 }

@@ -4,6 +4,11 @@
 
 /// First word of every page.
 pub const PAGE_MAGIC: u32 = u32::from_le_bytes(*b"BLPG");
+/// In its place: a page of rings, which are at [`RINGS_AT`]. It has a header for those who have
+/// found it as a page before: there is no position, and `ring` is the id of the first one.
+pub const RINGS_MAGIC: u32 = u32::from_le_bytes(*b"BLRG");
+/// Where the first ring is in a page of rings, in bytes; the others follow.
+pub const RINGS_AT: usize = 64;
 
 /// Bits of [`PageInfo::seq`] that hold the position. A ring never gets to 2^48 pages.
 pub const SEQ_BITS: u32 = 48;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Memory that survives a reboot, and the file that the next boot makes of it, version 1.
+//! Memory that survives a reboot, and the file that the next boot makes of it, version 2.
 //!
 //! The kernel of the next boot may be another build, and the decoder another version. So what is
 //! there are numbers that any build understands; nobody follows the pointers in it. The region
@@ -17,10 +17,16 @@
 //!
 //! The file is the same, without frames whose owner is [`NOBODY`] or [`NONE`].
 
+use core::ops::RangeInclusive;
+
 use super::dump::RingLayout;
 
 /// Version of all that this file describes.
-pub const VERSION: u32 = 1;
+///
+/// In version 1, a page could be split into chunks, and rings had no page of their own.
+pub const VERSION: u32 = 2;
+/// Versions of which the next boot makes a file.
+pub const READS: RangeInclusive<u32> = 1..=VERSION;
 /// [`Region::magic`].
 pub const MAGIC: [u8; 8] = *b"BLOGKEPT";
 /// Owner of a frame that is free.
@@ -46,8 +52,9 @@ wire! {
         pub snapshot_version: u32,
         /// Size of a frame in bytes.
         pub page_size: u32,
-        /// Size of each chunk of a split page.
-        pub chunk_size: u32,
+        /// Where the first ring is in a page of rings. In version 1, size of each chunk of a split
+        /// page.
+        pub rings_at: u32,
         /// Rings in a page of rings, one after the other.
         pub rings: u32,
         /// Number of frames.
@@ -110,15 +117,15 @@ impl Region {
         if self.magic != MAGIC {
             return Err(Unreadable::Empty);
         }
-        if self.version != VERSION {
+        if !READS.contains(&self.version) {
             return Err(Unreadable::Version(self.version));
         }
-        let (page, chunk) = (self.page_size, self.chunk_size);
+        let (page, at) = (self.page_size, self.rings_at);
         let sound = crc == self.crc
             && page.is_power_of_two()
             && (1 << 10..=1 << 20).contains(&page)
-            && chunk.is_power_of_two()
-            && (1 << 6..page).contains(&chunk)
+            && at.is_power_of_two()
+            && (1 << 6..page).contains(&at)
             && self.facts % 8 == 0
             && self.facts as usize >= Facts::SIZE;
         sound.then_some(()).ok_or(Unreadable::Damaged)

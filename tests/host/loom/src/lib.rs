@@ -70,6 +70,8 @@ mod levels;
 #[cfg(test)]
 mod rings;
 #[cfg(test)]
+mod rooms;
+#[cfg(test)]
 mod shared;
 #[cfg(test)]
 mod shelf;

@@ -7,7 +7,6 @@ use crate::blog::wire::{
     page::PAGE_HEADER_SIZE,
     record::{Lost, CONTROL_SIZE, LOST_CAUSES},
 };
-use crate::pool::Index;
 use crate::rig::{cause, page_info, Read, Rig};
 use crate::{model, model_with, thread};
 use std::sync::Arc;
@@ -19,7 +18,7 @@ const PAGE: u32 =
     PAGE_HEADER_SIZE as u32 + LOST_CAUSES as u32 * CONTROL_SIZE + (PAYLOAD as u32 + 8);
 
 /// The first page.
-const FIRST: u32 = Index::whole(0).0;
+const FIRST: u32 = 0;
 
 /// A component that threads share. It stays in its box: loom knows atomics by address.
 struct Shared(Box<Rig>);
@@ -44,7 +43,7 @@ fn rig(pages: usize, rings: usize) -> Arc<Shared> {
 
 /// Id of a task's ring.
 fn ring_of(rig: &Rig, pid: u32) -> u32 {
-    rig.ring_links().len() as u32 - pid
+    rig.rings() - pid
 }
 
 /// Logs record `n` of a task; its payload tells both.

@@ -3,7 +3,7 @@
 //! The minimum that a ring needs: pages on a shelf, in an order that the model chooses. The models
 //! of rings alone use it; those of rings and pool together use the rig.
 
-use crate::blog::ring::{Mode, Owner, PageHeader, Pages, Place, Ring, NO_PAGE};
+use crate::blog::ring::{Mode, Owner, PageHeader, Pages, Place, Ring, NO_PAGE, ROOM};
 use crate::blog::wire::{
     page::PAGE_HEADER_SIZE,
     record::{Context, Control, Header, CONTROL_SIZE, LEN_BITS, LOST_CAUSES, TASK_SIZE},
@@ -44,15 +44,26 @@ unsafe impl Sync for Shelf {}
 unsafe impl Send for Shelf {}
 
 impl Shelf {
-    /// Pages that lie nowhere yet, and rings that belong to nobody and may hold `max` pages each.
+    /// Pages that lie nowhere yet, and rings that belong to nobody, may hold `max` pages each, and
+    /// have no page of their own.
     pub fn new(pages: u32, rings: u32, max: u32) -> Arc<Self> {
+        Self::with_rooms(pages, rings, max, 0)
+    }
+
+    /// The same; each ring has room for `records` of its own.
+    pub fn with_rooms(pages: u32, rings: u32, max: u32, records: u32) -> Arc<Self> {
+        let room = match records {
+            0 => 0,
+            n => PAGE_HEADER_SIZE as u32 + n * RECORD,
+        };
+        assert!(room <= ROOM.min(PAGE));
         let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
         // It does not move any more: loom knows atomics by address.
         let shelf = Arc::new(Shelf {
             pages: (0..pages).map(|_| UnsafeCell::new([0; PAGE.div_ceil(8) as usize])).collect(),
             lying: Mutex::new(Vec::new()),
             // SAFETY: The shelf keeps the header, here and below.
-            rings: (0..rings).map(|id| unsafe { Ring::new(id, SLOT, empty.get()) }).collect(),
+            rings: (0..rings).map(|id| unsafe { Ring::new(id, SLOT, empty.get(), room) }).collect(),
             none: unsafe { Ring::none(empty.get()) },
             last: AtomicU64::new(0),
             empty,
@@ -100,8 +111,7 @@ impl Shelf {
                 return true;
             };
             let writing = place.writing.as_ref().expect("two writers");
-            let room = self.max * PAGE;
-            writing.turn(self, Mode::Overwrite, room, bytes, place.ts).is_ok()
+            writing.turn(self, Mode::Overwrite, self.max, bytes, place.ts).is_ok()
                 && place.put(bytes, site, fill)
         }
     }
@@ -116,10 +126,9 @@ impl Shelf {
             if self.none.write(|| SLOT.into(), RECORD, site, || None, fill).is_ok() {
                 return true;
             }
-            let room = self.max * PAGE;
             let clock = || u64::from(n);
             let who = task(pid as i32);
-            ring.begin_shared(self, Mode::Overwrite, room, RECORD, clock, (&who, &self.last))
+            ring.begin_shared(self, Mode::Overwrite, self.max, RECORD, clock, (&who, &self.last))
                 .unwrap_or(Place::NONE)
                 .put(RECORD, site, fill)
         }
@@ -150,12 +159,8 @@ impl Shelf {
             assert_eq!(info.ring, self.rings[ring].id(), "a page of another ring");
             next = Some(info.next);
         }
-        let ring = &self.rings[ring];
-        assert_eq!(
-            (ring.pages(), ring.held()),
-            (chain.len() as u32, chain.len() as u32 * PAGE),
-            "the counts are not those of the chain {chain:?}"
-        );
+        let pages = self.rings[ring].pages();
+        assert_eq!(pages, chain.len() as u32, "the count is not that of the chain {chain:?}");
         chain
     }
 
@@ -180,9 +185,19 @@ impl Shelf {
     /// Who wrote each record of a page at this position, and its number, as a reader sees it. In a
     /// shared ring, a task record must have said who it is.
     pub fn read(&self, index: u32, seq: u64) -> Option<Vec<(u32, u32)>> {
-        let copy = self.copy(index, seq)?;
+        self.records(&self.copy(index, seq)?)
+    }
+
+    /// The same of a ring's own page.
+    pub fn read_room(&self, ring: usize, seq: u64) -> Option<Vec<(u32, u32)>> {
+        let mut copy = vec![0; PAGE as usize];
+        let len = self.rings[ring].copy_room(seq, &mut copy)?;
+        self.records(&copy[..len])
+    }
+
+    fn records(&self, copy: &[u8]) -> Option<Vec<(u32, u32)>> {
         let word = |at: usize| u32::from_ne_bytes(copy[at..at + 4].try_into().unwrap());
-        let ring = &self.rings[page_info(&copy).ring as usize];
+        let ring = &self.rings[page_info(copy).ring as usize];
         let shared = ring.info()?.owner.context == Context::Shared;
         let (mut at, mut writer) = (PAGE_HEADER_SIZE, None);
         let mut records = Vec::new();
@@ -233,7 +248,7 @@ fn task(pid: i32) -> Owner {
 
 // SAFETY: The models see to it that each page is with one taker.
 unsafe impl Pages for Shelf {
-    fn take(&self, _: u32, _: u32, _: u32) -> Option<u32> {
+    fn take(&self, _: u32) -> Option<u32> {
         self.lying.lock().unwrap().pop()
     }
 
@@ -245,7 +260,7 @@ unsafe impl Pages for Shelf {
         self.pages[index as usize].get().cast()
     }
 
-    fn largest(&self) -> u32 {
+    fn size(&self) -> u32 {
         PAGE
     }
 }

@@ -37,7 +37,7 @@ impl Task {
     fn new(listed: usize) -> Arc<Self> {
         let empty = Box::new(UnsafeCell::new(PageHeader::empty()));
         // SAFETY: The task keeps the header.
-        let ring = |slot| unsafe { Ring::new(slot, slot as u16, empty.get()) };
+        let ring = |slot| unsafe { Ring::new(slot, slot as u16, empty.get(), 0) };
         // It does not move any more: loom knows atomics by address.
         let mut task = Arc::new(Task {
             rings: [FIRST, SECOND, THIRD].map(ring),

@@ -26,7 +26,8 @@ use blog_vmcore::{
     Extracted,
 };
 use kernel::blog::{
-    ring::{PageHeader, Ring},
+    ring::{PageHeader, Ring, ROOM},
+    task::Tls,
     wire::{
         dump::{
             ComponentRoot, RingLayout, Root, TableRoot, TaskLayout, Tick, COMPONENT_MAGIC,
@@ -283,7 +284,7 @@ fn the_layouts_are_those_of_the_structures() {
         (l.page, 8),
         (l.seq, 8),
         (l.pages, 4),
-        (l.held, 4),
+        (l.room, ROOM),
         (l.lost, 64),
         (l.told, 64),
         (l.id, 4),
@@ -310,7 +311,7 @@ fn the_layouts_are_those_of_the_structures() {
 
 #[test]
 fn a_machine_at_rest_gives_what_its_rings_hold() {
-    let machine = Machine::new(Rig::with_chunks(24, 16, 2));
+    let machine = Machine::new(Rig::with_rooms(24, 16, 2));
     let rings: Vec<_> = (0..WRITERS).map(|n| machine.start(n)).collect();
     for (n, ring) in rings.iter().enumerate() {
         // One has a chunk, one a page more, one has used all there is.
@@ -352,7 +353,7 @@ fn a_machine_that_slept_tells_when_things_happened() {
     const SLEPT: u64 = 3_600_000_000_000;
     const TURN: u64 = 1 << TS_BITS;
 
-    let mut machine = Machine::new(Rig::with_chunks(24, 16, 2));
+    let mut machine = Machine::new(Rig::with_rooms(24, 16, 2));
     let start = 1_000_000;
     let end = start + 20;
     let pair = |clock, mono, slept| Tick {
@@ -406,7 +407,7 @@ fn a_machine_that_slept_tells_when_things_happened() {
 
 #[test]
 fn a_machine_that_stops_anywhere_gives_all_that_was_published() {
-    let machine = Machine::new(Rig::with_chunks(24, 24, 4));
+    let machine = Machine::new(Rig::with_rooms(24, 24, 4));
     let rings: Vec<_> = (0..WRITERS).map(|n| machine.start(n)).collect();
     let (stop, started) = (AtomicBool::new(false), AtomicU32::new(0));
     std::thread::scope(|scope| {

@@ -5,8 +5,8 @@
 use blog_vmcore as vmcore;
 use blog_wire::{
     file::{ENDIAN, VERSION as SNAPSHOT_VERSION},
-    page::{PageInfo, PAGE_MAGIC},
-    persist::{Facts, Region, MAGIC, VERSION},
+    page::{PageInfo, PAGE_MAGIC, RINGS_MAGIC},
+    persist::{Facts, Region, MAGIC, READS, VERSION},
     record::{Header, WIRE_VERSION},
 };
 
@@ -22,8 +22,11 @@ fn seal(bytes: &mut [u8]) {
         return;
     };
     head[..8].copy_from_slice(&MAGIC);
-    for (n, word) in [VERSION, ENDIAN, WIRE_VERSION].into_iter().enumerate() {
-        head[8 + 4 * n..12 + 4 * n].copy_from_slice(&word.to_le_bytes());
+    if !READS.contains(&(word(head, 8) as u32)) {
+        head[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    }
+    for (n, word) in [ENDIAN, WIRE_VERSION].into_iter().enumerate() {
+        head[12 + 4 * n..16 + 4 * n].copy_from_slice(&word.to_le_bytes());
     }
     let crc = crc32fast::hash(&head[..Region::SUMMED]);
     head[Region::SUMMED..].copy_from_slice(&crc.to_le_bytes());
@@ -54,27 +57,35 @@ pub fn kept(bytes: &[u8]) {
     }
 }
 
-const PAGE: usize = 1024;
-const CHUNK: usize = 256;
-const RING: u32 = 192;
+const PAGE: usize = 4096;
+/// Where rings are, and how large their own pages.
+const RINGS_AT: usize = 64;
+const ROOM: usize = 256;
+/// Of version 1: the same as a chunk of a page.
+const CHUNK: usize = ROOM;
 const RINGS: u32 = 5;
-/// One of page of rings, a whole page, one of chunks.
-const FRAMES: usize = 3;
 
-/// Rings with a page and chunks, in pages that are smaller than a kernel's.
-pub fn seed() -> Vec<u8> {
+/// Rings with a page each has of its own, or in version 1 chunks, and another one.
+pub fn seed(version: u32) -> Vec<u8> {
+    let (rings_at, ring_size, room) = match version {
+        1 => (0, 192, 0),
+        _ => (RINGS_AT, 192 + ROOM as u32, 192),
+    };
+    // One page of rings, a whole page, and one of chunks.
+    let frames = if version == 1 { 3 } else { 2 };
     // Offsets of a ring's fields, the first of which is its size.
-    let ring = [RING, 0, 0, 0, 0, 0, 64, 128, 4, 8, 12, 13, 16, 20, 24, 28, 44, 52, 56, 0];
+    let ring = [ring_size, 0, 0, 0, 0, room, 64, 128, 4, 8, 12, 13, 16, 20, 24, 28, 44, 52, 56, 0];
     let page = PAGE as u32;
+    let part = if version == 1 { CHUNK } else { RINGS_AT };
     let head = [
-        VERSION,
+        version,
         ENDIAN,
         WIRE_VERSION,
         SNAPSHOT_VERSION,
         page,
-        CHUNK as u32,
+        part as u32,
         RINGS,
-        FRAMES as u32,
+        frames as u32,
         page,
     ];
     let mut bytes = MAGIC.to_vec();
@@ -91,22 +102,15 @@ pub fn seed() -> Vec<u8> {
     bytes.extend((b.bytes.len() as u64 - head as u64).to_le_bytes());
     bytes.extend(&b.bytes[head..]);
     bytes.resize(3 * PAGE, 0);
-    for _ in 0..FRAMES {
+    for _ in 0..frames {
         bytes.extend((1u64 | 1 << 32).to_le_bytes());
     }
     bytes.resize(4 * PAGE, 0);
-    for id in 0..RINGS {
-        let mut ring = [0; RING as usize];
-        ring[4] = id as u8;
-        // Live, live, retired, free, damaged
-        ring[12] = [1, 1, 2, 0, 9][id as usize];
-        ring[20] = 40 + id as u8;
-        ring[52] = 1;
-        ring[64] = id as u8;
-        bytes.extend(ring);
+    if version != 1 {
+        bytes.extend(RINGS_MAGIC.to_le_bytes());
+        bytes.resize(4 * PAGE + rings_at, 0);
     }
-    bytes.resize(5 * PAGE, 0);
-    let mut page = |size: usize, ring: u32, seq: u64, records: u32| {
+    let page = |bytes: &mut Vec<u8>, size: usize, ring: u32, seq: u64, records: u32| {
         let at = bytes.len();
         let info = PageInfo {
             magic: PAGE_MAGIC,
@@ -125,11 +129,32 @@ pub fn seed() -> Vec<u8> {
         }
         bytes.resize(at + size, 0);
     };
-    page(PAGE, 1, 2, 20);
-    page(CHUNK, 1, 1, 5);
-    page(CHUNK, 2, 7, 6);
-    page(CHUNK, 3, 1, 2);
-    page(CHUNK, 0, 0, 0);
+    // Of each ring: position, and number of records.
+    let small = [(0, 0), (1, 5), (7, 6), (1, 2), (0, 0)];
+    for id in 0..RINGS {
+        let mut ring = [0; 192];
+        ring[4] = id as u8;
+        // Live, live, retired, free, damaged
+        ring[12] = [1, 1, 2, 0, 9][id as usize];
+        ring[20] = 40 + id as u8;
+        ring[52] = 1;
+        ring[64] = id as u8;
+        bytes.extend(ring);
+        if version != 1 {
+            let (seq, records) = small[id as usize];
+            page(&mut bytes, ROOM, id, seq, records);
+        }
+    }
+    bytes.resize(5 * PAGE, 0);
+    page(&mut bytes, PAGE, 1, 2, 20);
+    if version == 1 {
+        for (id, (seq, records)) in [1, 2, 3, 0].map(|id| (id, small[id as usize])) {
+            page(&mut bytes, CHUNK, id, seq, records);
+        }
+        for _ in 4..PAGE / CHUNK {
+            page(&mut bytes, CHUNK, 0, 0, 0);
+        }
+    }
     seal(&mut bytes);
     bytes
 }
@@ -140,9 +165,11 @@ mod tests {
 
     #[test]
     fn what_is_built_has_pages_of_two_rings() {
-        let mut file = Vec::new();
-        vmcore::kept(&seed(), &mut file).unwrap();
-        let pages = file.windows(4).filter(|w| *w == b"BLPG").count();
-        assert_eq!(pages, 3);
+        for version in READS {
+            let mut file = Vec::new();
+            let problems = vmcore::kept(&seed(version), &mut file).unwrap();
+            let pages = file.windows(4).filter(|w| *w == b"BLPG").count();
+            assert_eq!(pages, 3, "version {version}: {problems:?}");
+        }
     }
 }

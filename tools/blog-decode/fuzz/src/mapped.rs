@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use blog_map::{Error, Memory, Reader};
 
-use crate::image::{Image, CHUNK, PAGE};
+use crate::image::{Image, PAGE};
 
 /// Bytes of a change: number of a word, and its value.
 const CHANGE: usize = 12;
@@ -57,12 +57,11 @@ fn pass(reader: &mut Reader, memory: Memory<'_>, len: usize) -> bool {
     }
 }
 
-/// A page of a ring, whole and split, to which records come between passes.
+/// A ring's own page and another one, to which records come between passes.
 pub fn seed() -> Vec<u8> {
     let image = Image::new(2);
     image.adopt(1, 7, 0);
-    image.split(1);
-    for (seq, at) in (1..).zip([Image::at(0, 0), Image::at(1, 2)]) {
+    for (seq, at) in (1..).zip([Image::room(1), Image::at(0)]) {
         image.begin(at, 1, seq, 3 * (seq - 1), 1);
         for n in 0..3 {
             image.log(at, n, 3, &[n as u8; 11][..n as usize * 5]);
@@ -70,7 +69,7 @@ pub fn seed() -> Vec<u8> {
     }
     let words = |image: &Image| (0..4 * PAGE / 8).map(|n| image.word(n * 8)).collect::<Vec<_>>();
     let before = words(&image);
-    image.log(Image::at(1, 2), 9, 3, &[5; CHUNK / 8]);
+    image.log(Image::at(0), 9, 3, &[5; 32]);
     image.adopt(1, 8, 2);
     image.set_generation(8);
     let changes = before.iter().zip(words(&image)).enumerate();

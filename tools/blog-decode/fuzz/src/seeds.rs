@@ -101,7 +101,7 @@ pub fn of(target: &str, dir: &Path) -> Vec<Vec<u8>> {
                 .into()
         }
         "map" => vec![crate::mapped::seed()],
-        "kept" => vec![crate::kept::seed()],
+        "kept" => blog_wire::persist::READS.map(crate::kept::seed).collect(),
         "elf" => vec![read(image::module(dir, "x.ko", "x")), read(image::vmlinux(dir, "x"))],
         "sidetable" => {
             let path = image::module(dir, "x.ko", "x");

@@ -8,7 +8,7 @@ use crate::{
     wire::{
         self,
         map::{GONE, MAGIC, VERSION},
-        page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
+        page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, RINGS_MAGIC, SEQ_MASK},
         record::{Context, WIRE_VERSION},
     },
     Error,
@@ -81,13 +81,15 @@ struct RingLayout {
     first_seq: u32,
     lost: u32,
     told: u32,
+    room: u32,
 }
 
 /// What the meta page says, as far as it can be believed.
 #[derive(Clone, Copy)]
 pub(crate) struct Meta {
     page: usize,
-    chunk: usize,
+    /// Where the first ring is in a page of rings.
+    rings_at: usize,
     /// Rings in a page.
     pub(crate) rings: u32,
     places: u32,
@@ -127,10 +129,11 @@ impl Meta {
             first_seq: m.u32(at!(first_seq)),
             lost: m.u32(at!(lost)),
             told: m.u32(at!(told)),
+            room: m.u32(at!(room)),
         };
         let this = Self {
             page: m.u32(at!(page_size)) as usize,
-            chunk: m.u32(at!(chunk_size)) as usize,
+            rings_at: m.u32(at!(rings_at)) as usize,
             rings: m.u32(at!(rings)),
             places: m.u32(at!(places)),
             generation,
@@ -150,6 +153,7 @@ impl Meta {
             (ring.first_seq, 8),
             (ring.lost, 64),
             (ring.told, 64),
+            (ring.room, PAGE_HEADER_SIZE as u32),
         ];
         let fits = |(at, len): &(u32, u32)| {
             at % (*len).min(8) == 0 && at.checked_add(*len).is_some_and(|end| end <= ring.size)
@@ -157,12 +161,12 @@ impl Meta {
         let sound = m.u32(at!(size)) as usize >= size_of::<wire::map::Meta>()
             && this.page.is_power_of_two()
             && (4096..=65536).contains(&this.page)
-            && this.chunk.is_power_of_two()
-            && (2 * PAGE_HEADER_SIZE..=this.page).contains(&this.chunk)
+            && this.rings_at % 8 == 0
+            && (PAGE_HEADER_SIZE..=this.page).contains(&this.rings_at)
             && (8..=MAX_RING).contains(&ring.size)
             && ring.size % 8 == 0
             && rings >= 1
-            && size * rings <= this.page as u64
+            && this.rings_at as u64 + size * rings <= this.page as u64
             && this.places <= MAX_PLACES
             && fields.iter().all(fits);
         match sound {
@@ -193,35 +197,38 @@ impl Meta {
         }
     }
 
-    /// What is at a place: a page, or chunks; or no header.
+    /// The pages at a place: one, or those that rings have for themselves.
     pub(crate) fn parts(&self, m: Memory<'_>, place: usize) -> impl Iterator<Item = Part> {
         let at = place * self.page;
-        let size = match (m.u32(at), m.u32(at + 4) as usize) {
-            (PAGE_MAGIC, size) if size == self.page || size == self.chunk => size,
-            _ => 0,
-        };
-        let count = self.page.checked_div(size).unwrap_or(0);
-        (0..count).map(move |n| Part { place: at, at: at + n * size, size })
+        // A page of rings stays one, so a copy of what is in there needs no second look at this.
+        let magic = m.u32(at);
+        let page = (magic == PAGE_MAGIC).then_some(Part { at, size: self.page });
+        let rings = if magic == RINGS_MAGIC { self.rings } else { 0 };
+        let (this, size) = (*self, self.ring.size - self.ring.room);
+        let rooms = (0..rings).map(move |n| this.ring_at(place, n) + this.ring.room as usize);
+        page.into_iter().chain(rooms.map(move |at| Part { at, size: size as usize }))
     }
 
     /// If a place has rings: the id of the first one.
     pub(crate) fn first_ring(&self, m: Memory<'_>, place: usize) -> Option<u32> {
         let at = place * self.page;
-        let id = |n: u32| m.u32(at + (n * self.ring.size + self.ring.id) as usize);
-        let first = id(0);
-        let is_one = m.u32(at) != PAGE_MAGIC
-            && first % self.rings == 0
+        let first = (m.u32(at) == RINGS_MAGIC).then(|| m.u32(at + 8))?;
+        let id = |n| m.u32(self.ring_at(place, n) + self.ring.id as usize);
+        let is_one = first % self.rings == 0
             && first.checked_add(self.rings).is_some()
-            && (0..self.rings).all(|n| id(n) == first + n)
-            // With one in a page, any number would do.
-            && self.rings > 1;
+            && (0..self.rings).all(|n| id(n) == first + n);
         is_one.then_some(first)
+    }
+
+    /// Where ring `n` at a place is, which has rings.
+    fn ring_at(&self, place: usize, n: u32) -> usize {
+        place * self.page + self.rings_at + (n % self.rings * self.ring.size) as usize
     }
 
     /// The owner of ring `n` at a place, which has rings.
     pub(crate) fn owner(&self, m: Memory<'_>, place: usize, n: u32) -> Option<Owner> {
         let l = &self.ring;
-        let ring = place * self.page + (n % self.rings * l.size) as usize;
+        let ring = self.ring_at(place, n);
         let at = |field: u32| ring + field as usize;
         for _ in 0..TRIES {
             let version = m.u32(at(l.version));
@@ -290,12 +297,11 @@ impl Owner {
     }
 }
 
-/// A page, or a chunk of one.
+/// A page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Start of the page that it is in.
-    place: usize,
     at: usize,
+    /// How large it is at most.
     size: usize,
 }
 
@@ -321,10 +327,7 @@ impl Part {
         to: &mut Vec<u8>,
         meanwhile: impl FnOnce(),
     ) -> Option<PageInfo> {
-        let (shape, life) = (self.shape(m), m.word(self.at + 16));
-        if shape.0 >> 32 != self.size as u64 {
-            return None;
-        }
+        let life = m.word(self.at + 16);
         let commit = m.word(self.at + 40);
         let len = commit as u32 as usize;
         if life & SEQ_MASK != seq || !(PAGE_HEADER_SIZE..=self.size).contains(&len) {
@@ -339,14 +342,8 @@ impl Part {
         // ORDERING: It pairs with the release fence before the page's next life: if any of the copy
         // is of that, then the position, or the time when it began, reads as changed here.
         fence(Acquire);
-        let same = (m.word(self.at + 16), m.word(self.at + 24)) == (life, info.base)
-            && self.shape(m) == shape;
-        (same && info.magic == PAGE_MAGIC && info.size as usize == self.size).then_some(info)
-    }
-
-    /// Of the header at the page's start: its size, and its position.
-    fn shape(&self, m: Memory<'_>) -> (u64, u64) {
-        (m.word(self.place), m.word(self.place + 16))
+        let same = (m.word(self.at + 16), m.word(self.at + 24)) == (life, info.base);
+        (same && info.magic == PAGE_MAGIC && info.size as usize <= self.size).then_some(info)
     }
 }
 
@@ -355,15 +352,14 @@ mod tests {
     use super::*;
     use crate::image::Image;
 
-    /// Copies chunk 3 of a page in which a record was logged.
+    /// Copies the own page of ring 2, in which a record was logged.
     fn copied(meanwhile: impl FnOnce(&Image, usize)) -> Option<Vec<u8>> {
-        let (image, at) = (Image::new(1), Image::at(0, 3));
-        image.split(0);
+        let (image, at) = (Image::new(1), Image::room(2));
         image.begin(at, 2, 5, 0, 0);
         image.log(at, 1, 3, b"it");
         let memory = Memory::new(&image.0);
         let meta = Meta::read(memory).ok()?;
-        let part = meta.parts(memory, 2).nth(3)?;
+        let part = meta.parts(memory, 1).nth(2)?;
         assert_eq!(part.look(memory), Some((2, 5, 58)));
         let mut copy = Vec::new();
         part.copy_and(memory, 5, &mut copy, || meanwhile(&image, at))?;
@@ -371,13 +367,13 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_of_one_life_and_of_one_shape() {
+    fn a_copy_is_of_one_life() {
         let whole = copied(|_, _| ()).unwrap();
         assert!(whole.ends_with(b"it") && whole.len() == 58);
         // What is logged after that doesn't matter.
         assert_eq!(copied(|image, at| image.log(at, 2, 3, b"more")), Some(whole));
-        // At the same position of another ring.
-        assert_eq!(copied(|image, at| image.begin(at, 1, 5, 0, 9)), None);
+        // At the same position of the next owner.
+        assert_eq!(copied(|image, at| image.begin(at, 2, 5, 0, 9)), None);
         // Even in as many lives.
         let again = |image: &Image, at| {
             let before = image.word(at + 16);
@@ -385,9 +381,5 @@ mod tests {
             image.set(at + 16, before);
         };
         assert_eq!(copied(again), None);
-        // The chunk is as it was, but is none: there are records.
-        assert_eq!(copied(|image, _| image.unite(0)), None);
-        // And others came to the page's start.
-        assert_eq!(copied(|image, _| image.begin(Image::at(0, 0), 1, 7, 0, 9)), None);
     }
 }

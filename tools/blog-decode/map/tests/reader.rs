@@ -11,7 +11,7 @@ use std::{
 };
 
 use blog_map::{Error, Memory, Reader};
-use image::{Image, CHUNK, HEADER, PAGE};
+use image::{Image, HEADER, PAGE, ROOM};
 
 /// A record that a reader has got: ring, pid, number, clock, payload.
 type Got = (u32, i32, u64, u64, Vec<u8>);
@@ -61,7 +61,7 @@ fn each_record_comes_once_with_its_time() {
     let mut reader = reader(&image);
     assert_eq!(pass(&mut reader, &image), (vec![], 0));
     image.adopt(4, 70, 0);
-    let page = Image::at(1, 0);
+    let page = Image::at(1);
     image.begin(page, 4, 1, 0, 5 << 36);
     image.log(page, 7, 3, b"one");
     assert_eq!(pass(&mut reader, &image).0, [(4, 70, 0, 5 << 36 | 7, b"one".to_vec())]);
@@ -73,7 +73,7 @@ fn each_record_comes_once_with_its_time() {
     image.log(page, 1, 3, b"two");
     assert_eq!(pass(&mut reader, &image).0, [(4, 70, 1, 6 << 36 | 1, b"two".to_vec())]);
     image.log(page, 2, 3, b"three");
-    let next = Image::at(0, 0);
+    let next = Image::at(0);
     image.begin(next, 4, 2, 3, 6 << 36);
     image.log(next, 3, 3, b"four");
     let (got, missed) = pass(&mut reader, &image);
@@ -84,7 +84,7 @@ fn each_record_comes_once_with_its_time() {
 #[test]
 fn what_was_overwritten_is_counted() {
     let image = Image::new(1);
-    let page = Image::at(0, 0);
+    let page = Image::at(0);
     image.adopt(0, 1, 0);
     // Before the first pass, nobody has missed anything.
     image.begin(page, 0, 5, 40, 0);
@@ -107,8 +107,8 @@ fn what_was_overwritten_is_counted() {
 fn an_owner_that_changes_is_looked_at_again() {
     let image = Image::new(1);
     image.adopt(0, 1, 0);
-    image.begin(Image::at(0, 0), 0, 1, 0, 0);
-    image.log(Image::at(0, 0), 1, 3, b"");
+    image.begin(Image::at(0), 0, 1, 0, 0);
+    image.log(Image::at(0), 1, 3, b"");
     let mut reader = reader(&image);
     image.change(0);
     assert_eq!(pass(&mut reader, &image), (vec![], 0));
@@ -117,30 +117,33 @@ fn an_owner_that_changes_is_looked_at_again() {
 }
 
 #[test]
-fn chunks_are_pages_where_a_page_is_split() {
+fn a_ring_s_records_begin_in_its_own_page() {
     let image = Image::new(1);
     image.adopt(2, 1, 0);
-    image.split(0);
-    let chunk = Image::at(0, 3);
-    image.begin(chunk, 2, 1, 0, 0);
-    image.log(chunk, 1, 3, b"chunk");
+    let room = Image::room(2);
+    image.begin(room, 2, 1, 0, 0);
+    image.log(room, 1, 3, b"first");
     let mut reader = reader(&image);
-    assert_eq!(pass(&mut reader, &image).0[0].4, b"chunk");
+    assert_eq!(pass(&mut reader, &image).0[0].4, b"first");
+    image.log(room, 2, 3, b"more");
+    image.begin(Image::at(0), 2, 2, 2, 0);
+    image.log(Image::at(0), 3, 3, b"");
+    assert_eq!(numbers(&pass(&mut reader, &image).0), [1, 2]);
 }
 
 #[test]
 fn what_a_driver_logs_is_no_header() {
     let (image, forged) = (Image::new(2), Image::new(1));
-    image.adopt(2, 1, 0);
-    forged.split(0);
-    forged.begin(Image::at(0, 3), 2, 9, 0, 0);
-    forged.log(Image::at(0, 3), 1, 3, b"forged");
+    image.adopt(0, 1, 0);
+    let room = Image::room(0);
+    forged.begin(room, 0, 9, 0, 0);
+    forged.log(room, 1, 3, b"forged");
     let bytes: Vec<u8> =
-        (0..CHUNK / 8).flat_map(|n| forged.word(Image::at(0, 3) + n * 8).to_le_bytes()).collect();
-    let page = Image::at(1, 0);
-    image.begin(page, 2, 1, 0, 0);
-    // The second record's payload is where a chunk would start.
-    image.log(page, 1, 3, &vec![0; 3 * CHUNK - HEADER - 16]);
+        (0..ROOM / 8).flat_map(|n| forged.word(room + n * 8).to_le_bytes()).collect();
+    let page = Image::at(1);
+    image.begin(page, 0, 1, 0, 0);
+    // The second record's payload is where a ring would have its own page.
+    image.log(page, 1, 3, &vec![0; room % PAGE - HEADER - 16]);
     image.log(page, 1, 3, &bytes);
     let mut reader = reader(&image);
     assert_eq!(numbers(&pass(&mut reader, &image).0), [0, 1]);
@@ -169,7 +172,7 @@ fn a_damaged_meta_page_is_an_error() {
             let image = Image::new(1);
             image.put(at, &[value]);
             image.adopt(0, 1, 0);
-            image.begin(Image::at(0, 0), 0, 1, 0, 0);
+            image.begin(Image::at(0), 0, 1, 0, 0);
             match Reader::new(Memory::new(&image.0)) {
                 Ok(mut reader) => {
                     let _ = reader.pass(Memory::new(&image.0), |_| ());
@@ -187,22 +190,25 @@ fn a_damaged_meta_page_is_an_error() {
     }
 }
 
-/// A writer that goes round and round in a few pages, whole and split, as fast as it can.
+/// A writer that goes round and round in its own page and a few others, as fast as it can.
 #[test]
 fn nothing_torn_comes_from_a_writer_that_never_stops() {
     const TOTAL: u64 = 400_000;
     let image = Image::new(3);
     image.adopt(1, 9, 0);
-    image.split(2);
     let ends = AtomicBool::new(false);
     let (mut next, mut missed, mut read) = (0, 0, 0u64);
     thread::scope(|scope| {
         scope.spawn(|| {
-            let places = [(0, 0), (2, 1), (1, 0), (2, 0), (2, 15)];
+            let places = [
+                (Image::at(0), 600),
+                (Image::room(1), ROOM),
+                (Image::at(1), 600),
+                (Image::at(2), 99),
+            ];
             let (mut number, mut seq) = (0u64, 0);
             while number < TOTAL {
-                let (page, chunk) = places[seq as usize % places.len()];
-                let (at, size) = (Image::at(page, chunk), if page == 2 { CHUNK } else { 600 });
+                let (at, size) = places[seq as usize % places.len()];
                 seq += 1;
                 image.begin(at, 1, seq, number, 0);
                 let mut end = HEADER;

@@ -12,7 +12,8 @@ use blog_wire::{
     dump::{
         Anchor, ComponentRoot, Crash, LockLayout, MemoryRoot, RingLayout, Root, SideTable,
         SlotLayout, TableRoot, TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC,
-        COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, STATE_ON, VERSION,
+        CHUNKS_DOUBLE, COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, SINCE_ROOM,
+        STATE_ON, VERSION,
     },
     field::Field,
     file::{self, ClockPair, Image},
@@ -115,12 +116,12 @@ fn bytes_of<T: Field>(value: &T) -> Vec<u8> {
 }
 
 pub const RING: RingLayout = RingLayout {
-    size: 320,
+    size: 832,
     busy: 8,
     page: 16,
     seq: 24,
     pages: 32,
-    held: 36,
+    room: 320,
     lost: 40,
     told: 104,
     id: 168,
@@ -212,12 +213,12 @@ pub fn pair(seconds: u64) -> ClockPair {
 }
 
 impl Kernel {
-    /// A kernel with these tasks, and no component.
-    pub fn new(tasks: &[Task]) -> Self {
+    /// A kernel with these tasks, and no component, and a root of this version.
+    pub fn new(tasks: &[Task], version: u32) -> Self {
         // SAFETY: All of it are integers.
         let mut root: Root = unsafe { std::mem::zeroed() };
         root.magic = ROOT_MAGIC;
-        root.version = VERSION;
+        root.version = version;
         root.size = size_of::<Root>() as u32;
         root.endian = ENDIAN;
         root.wire_version = WIRE_VERSION;
@@ -239,6 +240,9 @@ impl Kernel {
         root.ticks[..3].copy_from_slice(&[1, 98, 99].map(tick));
         root.ticks_len = 3;
         (root.ring, root.slot, root.tls, root.task) = (RING, SLOT, TLS, TASK);
+        if version < SINCE_ROOM {
+            (root.ring.size, root.ring.room) = (320, 36);
+        }
         root.locks = LOCKS;
         let mut this = Self {
             ram: Ram::default(),
@@ -338,31 +342,44 @@ impl Kernel {
     }
 
     /// Adds a component. Rings are in two chunks of four, their pages in slots of two; a page that
-    /// is smaller than a page is a chunk of its own split page.
+    /// is smaller than a page is the ring's own, or was a chunk of a split page.
     pub fn component(&mut self, name: &str, rings: &[Ring]) {
+        let (has_room, ring_size) = (self.root.version >= SINCE_ROOM, self.root.ring.size);
         let slot = self.components.len();
         assert!(slot < COMPONENTS);
         assert!(rings.len() <= 8);
         let mut slots: Vec<(u64, u32)> = Vec::new();
-        let chunks = [self.take(4 * RING.size as usize), self.take(4 * RING.size as usize)];
+        let chunks = [(); 2].map(|()| self.take(4 * ring_size as usize));
         for (id, ring) in (0u32..).zip(rings) {
-            let mut raw = vec![0; RING.size as usize];
-            let at = chunks[id as usize / 4] + u64::from(id % 4 * RING.size);
+            let mut raw = vec![0; ring_size as usize];
+            let at = chunks[id as usize / 4] + u64::from(id % 4 * ring_size);
+            let room = at + u64::from(RING.room);
+            if has_room {
+                // In no chain.
+                put(&mut raw, RING.room, &page::PAGE_MAGIC.to_le_bytes());
+                put(&mut raw, RING.room + 4, &512u32.to_le_bytes());
+            }
             self.rings.push(at);
             let mut last = 0;
             for page in &ring.pages {
-                let memory = self.take(PAGE);
                 let bytes = page.finished();
-                self.ram.write(memory, &bytes);
                 let size = u32::from_le_bytes(bytes[4..8].try_into().unwrap());
-                if (size as usize) < PAGE {
+                let is_small = (size as usize) < PAGE;
+                if is_small && has_room {
+                    put(&mut raw, RING.room, &bytes);
+                    last = room;
+                    continue;
+                }
+                let memory = self.take(PAGE);
+                self.ram.write(memory, &bytes);
+                if is_small {
                     for part in 1..8u32 {
                         let mut free = bytes[..page::PAGE_HEADER_SIZE].to_vec();
                         free[16..24].fill(0);
                         self.ram.write(memory + u64::from(part * size), &free);
                     }
                 }
-                slots.push((memory, if size as usize == PAGE { 4 } else { 6 }));
+                slots.push((memory, if is_small { 6 } else { 4 }));
                 self.pages.push(memory);
                 last = memory;
             }
@@ -401,7 +418,9 @@ impl Kernel {
         for (n, (page, shape)) in (0u64..).zip(&slots) {
             let at = places + n * u64::from(SLOT.size);
             self.ram.write(at + u64::from(SLOT.page), &page.to_le_bytes());
-            self.ram.write(at + u64::from(SLOT.shape), &shape.to_le_bytes());
+            if !has_room {
+                self.ram.write(at + u64::from(SLOT.shape), &shape.to_le_bytes());
+            }
             self.slots.push(at);
         }
         let (two, capacity) = (u64::from(SLOT.size) * 2, slots.len().div_ceil(2));
@@ -419,11 +438,11 @@ impl Kernel {
         let memory = self.write(&MemoryRoot {
             magic: MEMORY_MAGIC,
             size: size_of::<MemoryRoot>() as u32,
-            rings: table(ring_chunks, 4, 4, RING.size),
+            rings: table(ring_chunks, 4, 4, ring_size),
             slots: table(slot_chunks, capacity as u32, 2, SLOT.size),
             page_size: PAGE as u32,
-            chunk_size: 512,
-            chunks: 8,
+            chunk_size: if has_room { 0 } else { 512 },
+            chunks: if has_room { 0 } else { 8 },
             reserved: 0,
             gone: counters,
             gone_count: 2,
@@ -449,8 +468,8 @@ impl Kernel {
         self.components.push(component);
     }
 
-    /// Makes the tables of all components such as kernels have since version 5: arrays of pointers
-    /// to slots that double, and pointers to the rings in the slots.
+    /// Makes the tables of all components such as kernels have since version 5: arrays of slots
+    /// that double, or in version 5 of pointers to slots, and pointers to the rings in the slots.
     pub fn double_tables(&mut self) {
         for component in self.components.clone() {
             let word = |ram: &Ram, at| {
@@ -470,7 +489,12 @@ impl Kernel {
             }
             let firsts = (0..).map(|n| 1u32 << n).take_while(|n| *n < count);
             let firsts = std::iter::once(0).chain(firsts);
-            let all: Vec<_> = firsts.map(|n| pointers + u64::from(n * 8)).collect();
+            let is_new = self.root.version >= SINCE_ROOM;
+            let first = |n: u32| match is_new {
+                true => places + u64::from(n * 2 * SLOT.size),
+                false => pointers + u64::from(n * 8),
+            };
+            let all: Vec<_> = firsts.map(first).collect();
             let chunks = self.pointers(&all);
             let table = |chunks, capacity, per_chunk, stride, doubling| TableRoot {
                 chunks,
@@ -479,8 +503,9 @@ impl Kernel {
                 stride,
                 doubling,
             };
-            self.ram.write(rings, &bytes_of(&table(0, 4, 4, RING.size, 0)));
-            let slots_root = table(chunks, all.len() as u32, 2, SLOT.size, 1);
+            self.ram.write(rings, &bytes_of(&table(0, 4, 4, self.root.ring.size, 0)));
+            let doubling = if is_new { CHUNKS_DOUBLE } else { 1 };
+            let slots_root = table(chunks, all.len() as u32, 2, SLOT.size, doubling);
             self.ram.write(slots, &bytes_of(&slots_root));
         }
     }
@@ -499,14 +524,20 @@ fn put(raw: &mut [u8], at: u32, bytes: &[u8]) {
 
 /// A kernel with one task in each state, in two components; the records are of sites 1 to 5.
 pub fn sample() -> Kernel {
+    sample_of(VERSION)
+}
+
+/// The same, with a root of this version.
+pub fn sample_of(version: u32) -> Kernel {
     let task = |pid, comm, state, on, crashed| Task { pid, comm, state, on, crashed };
-    let mut kernel = Kernel::new(&[
+    let tasks = [
         task(10, "worker", 0, Some(1), false),
         task(11, "stuck", 2, None, false),
         task(12, "sleeper", 1, None, false),
         task(13, "crasher", 0, Some(2), true),
         task(14, "gone", 1, None, false),
-    ]);
+    ];
+    let mut kernel = Kernel::new(&tasks, version);
     kernel.images(&[(1, 5, b"id", "test")]);
     let page = |ring, seq, first, clocks: &[u64]| {
         let mut page = Page::new(ring, seq, clocks[0], first);

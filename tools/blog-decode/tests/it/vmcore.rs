@@ -15,8 +15,8 @@ use crate::common::{
     rig::Rig,
     snapshot::Page,
     vmcore::{
-        elf, elf_with, flattened, sample, stock, Kernel, Ram, Ring, ANCHOR, CURRENT, LIST,
-        NOTIFIER, PAGE, PANIC_CPU, PER_CPU, PHYSICAL, RING, ROOT,
+        elf, elf_with, flattened, sample, sample_of, stock, Kernel, Ram, Ring, ANCHOR, CURRENT,
+        LIST, NOTIFIER, PAGE, PANIC_CPU, PER_CPU, PHYSICAL, RING, ROOT,
     },
 };
 use blog_file::snapshot::Snapshot;
@@ -93,22 +93,25 @@ fn all_that_was_logged_is_in_the_snapshot() {
     assert_eq!(ring(0, 5).records, 6);
 }
 
-/// Until version 4 of the root, all tables were flat.
+/// Until version 4 of the root, all tables were flat, and until version 5, a small page was a
+/// chunk.
 #[test]
-fn tables_of_each_form_lead_to_the_same() {
-    let mut kernel = sample();
-    kernel.root.version = 4;
-    let flat = run(&kernel.finish(), ROOT).unwrap();
-    kernel.root.version = 5;
+fn tables_and_pages_of_each_version_lead_to_the_same() {
+    let flat = run(&sample_of(4).finish(), ROOT).unwrap();
+    for version in [5, 6] {
+        let mut kernel = sample_of(version);
+        kernel.double_tables();
+        let got = run(&kernel.finish(), ROOT).unwrap();
+        assert_eq!(texts(&got), [""; 0]);
+        assert_eq!(got.snapshot.rings.len(), flat.snapshot.rings.len());
+        for (a, b) in got.snapshot.rings.iter().zip(&flat.snapshot.rings) {
+            assert_eq!(format!("{a:?}"), format!("{b:?}"));
+        }
+        assert_eq!(got.records, flat.records);
+    }
+    let mut kernel = sample_of(5);
     kernel.double_tables();
     let ram = kernel.finish();
-    let doubling = run(&ram, ROOT).unwrap();
-    assert_eq!(texts(&doubling), [""; 0]);
-    assert_eq!(doubling.snapshot.rings.len(), flat.snapshot.rings.len());
-    for (a, b) in doubling.snapshot.rings.iter().zip(&flat.snapshot.rings) {
-        assert_eq!(format!("{a:?}"), format!("{b:?}"));
-    }
-    assert_eq!(doubling.records, flat.records);
     // The array that leads to the slots of the fifth to seventh pages is gone.
     let mut damaged = ram.clone();
     let memory = u64::from_le_bytes(read(&ram, kernel.components[0] + 24));
@@ -305,7 +308,15 @@ fn a_module_that_isnt_found_has_a_reason() {
 
 /// Changes the kernel's memory, and runs.
 fn with(change: impl FnOnce(&mut Kernel, &mut Ram)) -> Result<Got, String> {
-    let mut kernel = sample();
+    with_of(sample(), change)
+}
+
+/// The same, where small pages are chunks.
+fn with_chunks(change: impl FnOnce(&mut Kernel, &mut Ram)) -> Result<Got, String> {
+    with_of(sample_of(5), change)
+}
+
+fn with_of(mut kernel: Kernel, change: impl FnOnce(&mut Kernel, &mut Ram)) -> Result<Got, String> {
     let mut ram = kernel.finish();
     change(&mut kernel, &mut ram);
     run(&ram, ROOT)
@@ -327,7 +338,7 @@ fn lacks(got: &Got, pages: &[usize]) {
 #[test]
 fn each_page_that_is_missing_is_missed_alone() {
     for n in 0..8 {
-        let got = with(|kernel, ram| {
+        let got = with_chunks(|kernel, ram| {
             ram.0.remove(&kernel.pages[n]);
         });
         let got = got.unwrap();
@@ -340,10 +351,27 @@ fn each_page_that_is_missing_is_missed_alone() {
 #[test]
 fn each_page_that_is_zeroed_is_missed_alone() {
     for n in 0..8 {
-        let got = with(|kernel, ram| ram.write(kernel.pages[n], &[0; PAGE]));
+        let got = with_chunks(|kernel, ram| ram.write(kernel.pages[n], &[0; PAGE]));
         let got = got.unwrap();
         lacks(&got, &[n]);
         told(&got, "a page has no header");
+    }
+}
+
+#[test]
+fn a_ring_s_own_page_that_is_damaged_is_missed_alone() {
+    for (ring, page) in [(3, 4), (4, 5)] {
+        let room = |kernel: &Kernel| kernel.rings[ring] + u64::from(RING.room);
+        let got = with(|kernel, ram| ram.write(room(kernel), &[0; 48])).unwrap();
+        lacks(&got, &[page]);
+        told(&got, "a page has no header");
+        // Larger than the ring.
+        let got = with(|kernel, ram| ram.write(room(kernel) + 4, &[1, 2])).unwrap();
+        lacks(&got, &[page]);
+        told(&got, "a page has no header");
+        // In no chain.
+        let got = with(|kernel, ram| ram.write(room(kernel) + 16, &[0; 8])).unwrap();
+        lacks(&got, &[page]);
     }
 }
 
@@ -378,7 +406,7 @@ fn a_turn_in_progress_is_no_damage() {
     lacks(&got, &[0]);
     assert!(!got.extracted.problems.any_grave(), "{:?}", texts(&got));
     // A page is just being split.
-    let got = with(|kernel, ram| {
+    let got = with_chunks(|kernel, ram| {
         ram.write(kernel.rings[0] + 8, &RING_BUSY.to_le_bytes());
         ram.write(kernel.slots[0] + 4, &5u32.to_le_bytes());
     });

@@ -22,13 +22,13 @@ use crate::{
     page,
     problems::Problems,
     record::Version,
-    rings::{candidate, take_page, Candidate},
+    rings::{candidate, rooms_of, take_page, Candidate},
     snapshot::{parse_section_header, text, SECTION_HEADER, VERSIONS},
     wire::{
         field::Field,
         file::{ComponentSection, Kind, ENDIAN, NAME_MAX},
         page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC},
-        persist::{is_used, parts, Facts, Region, Unreadable, VERSION},
+        persist::{is_used, parts, Facts, Region, Unreadable, READS},
     },
 };
 
@@ -69,7 +69,8 @@ pub fn kept(bytes: &[u8], to: impl Write) -> Result<Problems, Error> {
         Error::File(match e {
             Unreadable::Empty => "nothing has survived there".into(),
             Unreadable::Version(n) => {
-                format!("memory of version {n}, but this program reads {VERSION}")
+                let (first, last) = (READS.start(), READS.end());
+                format!("memory of version {n}, but this program reads {first} to {last}")
             }
             Unreadable::Damaged => "its header is damaged: nothing in it can be found".into(),
         })
@@ -89,13 +90,19 @@ pub fn kept(bytes: &[u8], to: impl Write) -> Result<Problems, Error> {
             VERSIONS.end()
         )));
     }
-    let rings = u64::from(region.rings) * u64::from(region.ring.size);
-    if !layout::ring_fits(&region.ring) || region.rings < 2 || rings > region.page_size.into() {
+    let form = match region.version {
+        1 => Form { rings_at: 0, chunk: Some(region.rings_at) },
+        _ => Form { rings_at: region.rings_at, chunk: None },
+    };
+    let rings = u64::from(region.rings) * u64::from(region.ring.size) + u64::from(form.rings_at);
+    let fits = layout::ring_fits(&region.ring, form.chunk.is_none());
+    if !fits || region.rings < 2 || rings > region.page_size.into() {
         return Err(Error::File("the layout of rings is damaged".into()));
     }
     let mut job = Job {
         bytes: Bytes(bytes),
         region,
+        form,
         version,
         cpus: 1,
         frames: BTreeMap::new(),
@@ -107,9 +114,18 @@ pub fn kept(bytes: &[u8], to: impl Write) -> Result<Problems, Error> {
     Ok(job.problems)
 }
 
+/// What depends on the version of the region.
+struct Form {
+    /// Where the first ring is in a page of rings.
+    rings_at: u32,
+    /// Size of the chunks that a page may be split into. `None`: rings have pages of their own.
+    chunk: Option<u32>,
+}
+
 struct Job<'a, W> {
     bytes: Bytes<'a>,
     region: Region,
+    form: Form,
     version: Version,
     /// CPUs of the machine: each may have been in the middle of a change.
     cpus: u32,
@@ -209,11 +225,15 @@ impl<'a, W: Write> Job<'a, W> {
         // What it had before was just being freed.
         let latest = frames.iter().map(|frame| frame.memory).max();
         frames.retain(|frame| Some(frame.memory) == latest);
-        let mut rings = BTreeMap::new();
-        frames.retain(|frame| !self.rings(id, *frame, &place, &mut rings));
+        let (mut rings, mut rooms) = (BTreeMap::new(), Vec::new());
+        frames.retain(|frame| !self.rings(id, *frame, &place, &mut rings, &mut rooms));
         let mut leaving = 0;
         for frame in frames {
             leaving += self.pages(frame, &place, &mut rings);
+        }
+        for at in rooms {
+            let sizes = rooms_of(&self.region.ring);
+            leaving += take_page(&self.bytes, &mut rings, at, sizes, &place, &mut self.problems);
         }
         if leaving > self.cpus {
             let what = "too many pages belong to no ring: those are skipped";
@@ -236,13 +256,14 @@ impl<'a, W: Write> Job<'a, W> {
         Ok(())
     }
 
-    /// Takes the rings of a frame; `false`: it has none.
+    /// Takes the rings of a frame, and where their own pages are; `false`: it has none.
     fn rings(
         &mut self,
         component: u32,
         frame: Frame,
         place: &str,
         to: &mut BTreeMap<u32, Candidate>,
+        rooms: &mut Vec<u64>,
     ) -> bool {
         let bytes = self.bytes.get(frame.at, self.region.page_size.into());
         let bytes = bytes.unwrap_or_default();
@@ -250,8 +271,10 @@ impl<'a, W: Write> Job<'a, W> {
             return false;
         };
         let problems = &mut self.problems;
-        let all = bytes.chunks_exact(self.region.ring.size as usize);
-        for (id, bytes) in (first..).zip(all.take(self.region.rings as usize)) {
+        let (l, rings_at) = (&self.region.ring, u64::from(self.form.rings_at));
+        let all = bytes.get(rings_at as usize..).unwrap_or_default().chunks_exact(l.size as usize);
+        let room = (frame.at + rings_at + u64::from(l.room)..).step_by(l.size as usize);
+        for ((id, bytes), room) in (first..).zip(all.take(self.region.rings as usize)).zip(room) {
             let Some(ring) = candidate(&self.region.ring, component, id, bytes, place, problems)
             else {
                 continue;
@@ -259,6 +282,7 @@ impl<'a, W: Write> Job<'a, W> {
             match to.entry(id) {
                 Entry::Vacant(place) => {
                     place.insert(ring);
+                    rooms.extend(self.form.chunk.is_none().then_some(room));
                 }
                 Entry::Occupied(_) => {
                     problems
@@ -275,7 +299,8 @@ impl<'a, W: Write> Job<'a, W> {
         if u32_at(frame, 0)? == PAGE_MAGIC {
             return None;
         }
-        let id = |n: u32| u32_at(frame, (n * layout.size + layout.id) as usize);
+        let at = self.form.rings_at + layout.id;
+        let id = |n: u32| u32_at(frame, (n * layout.size + at) as usize);
         (0..2).find_map(|n| {
             let first = id(n)?.checked_sub(n).filter(|id| id % count == 0)?;
             first.checked_add(count)?;
@@ -284,8 +309,8 @@ impl<'a, W: Write> Job<'a, W> {
         })
     }
 
-    /// Gives the pages of a frame to their rings: one, or chunks, of which the first one says that
-    /// they are so large. How many have left their rings.
+    /// Gives the pages of a frame to their rings: one, or in version 1 chunks, of which the first
+    /// one says that they are so large. How many have left their rings.
     fn pages(&mut self, frame: Frame, place: &str, rings: &mut BTreeMap<u32, Candidate>) -> u32 {
         let at = || format!("at {:#x} in the file", frame.at);
         let Some(bytes) = self.bytes.get(frame.at, PAGE_HEADER_SIZE as u64) else {
@@ -297,12 +322,13 @@ impl<'a, W: Write> Job<'a, W> {
             self.problems.grave(place, what, at);
             return 0;
         };
-        if size != self.region.page_size && size != self.region.chunk_size {
+        if size != self.region.page_size && Some(size) != self.form.chunk {
             self.problems.grave(place, "a page has no header", at);
             return 0;
         }
         let chunks = (0..self.region.page_size / size).map(|n| frame.at + u64::from(n * size));
-        chunks.map(|at| take_page(&self.bytes, rings, at, size, place, &mut self.problems)).sum()
+        let problems = &mut self.problems;
+        chunks.map(|at| take_page(&self.bytes, rings, at, size..=size, place, problems)).sum()
     }
 }
 

@@ -13,13 +13,16 @@ use crate::{
     memory::{counters, word, Fault, Memory as Mem},
     record::Version,
     snapshot::VERSIONS,
+    table::array,
     wire::{
         dump::{
             ComponentRoot, Crash, MemoryRoot, RingLayout, Root, SlotLayout, TableRoot, TaskLayout,
-            Tick, TlsLayout, COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, VERSION,
+            Tick, TlsLayout, CHUNKS_DOUBLE, COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD,
+            ROOT_MAGIC, VERSION,
         },
         field::Field,
         file::{self, ClockPair, Image},
+        page::PAGE_HEADER_SIZE,
     },
 };
 
@@ -87,14 +90,14 @@ fn fits(size: u32, fields: &[(u32, u32)]) -> bool {
         && fields.iter().all(|(at, len)| at.checked_add(*len).is_some_and(|end| end <= size))
 }
 
-/// Whether rings can be read by this.
-pub(super) fn ring_fits(l: &RingLayout) -> bool {
+/// Whether rings can be read by this; `room`: whether they have pages of their own.
+pub(super) fn ring_fits(l: &RingLayout, room: bool) -> bool {
     let fields = [
         (l.busy, 4),
         (l.page, 8),
         (l.seq, 8),
         (l.pages, 4),
-        (l.held, 4),
+        (l.room, if room { PAGE_HEADER_SIZE as u32 } else { 4 }),
         (l.lost, 64),
         (l.told, 64),
         (l.id, 4),
@@ -148,11 +151,13 @@ pub(super) fn task_fields(l: &TaskLayout) -> [(u32, u32); 9] {
 
 /// Whether values of `size` bytes can be in this table.
 pub(super) fn table_fits(table: &TableRoot, size: u32) -> bool {
-    let pointers = match table.doubling {
-        0 => Some(table.capacity),
-        _ => table.capacity.checked_sub(1).and_then(|n| Some(table.array(n)?.end)),
+    let last = table.capacity.checked_sub(1);
+    let per_chunk = |n: u32| u64::from(n) * u64::from(table.per_chunk);
+    let values = match table.doubling {
+        0 => Some(per_chunk(table.capacity)),
+        CHUNKS_DOUBLE => last.and_then(|n| Some(table.chunk(n)?.end.into())),
+        _ => last.and_then(|n| Some(per_chunk(array(table, n)?.end))),
     };
-    let values = pointers.map(|n| u64::from(n) * u64::from(table.per_chunk));
     table.stride >= size
         && table.stride <= MAX_STRUCT
         && values.is_some_and(|n| n <= MAX_VALUES)

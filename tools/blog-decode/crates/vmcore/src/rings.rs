@@ -2,10 +2,14 @@
 
 //! The rings of a component and the places of their pages.
 //!
-//! Each page names its ring. So a walk over all places of pages finds them; the chains are not
-//! followed, as they may have been in the middle of a change.
+//! Each page names its ring. So a walk over all places of pages, and over the pages that rings have
+//! for themselves, finds them; the chains are not followed, as they may have been in the middle of
+//! a change.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    ops::RangeInclusive,
+};
 
 use crate::{
     blogfmt::bytes::{array, u32_at, u64_at, u8_at},
@@ -15,10 +19,10 @@ use crate::{
     table::{at_addr, Walks},
     tasks::Tasks,
     wire::{
-        dump::{MemoryRoot as Layout, RingLayout, Root, RING_BUSY},
+        dump::{MemoryRoot as Layout, RingLayout, Root, RING_BUSY, SINCE_ROOM},
         field::Field,
         file::RingSection,
-        page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
+        page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, RINGS_MAGIC, SEQ_MASK},
         record::Context,
     },
 };
@@ -72,7 +76,10 @@ pub(super) fn find(
     let (mut pages, mut of_rings) = (Vec::new(), Vec::new());
     walks.each(memory, &layout.slots, root.slot.size, place, problems, |n, _, slot, _| {
         let address = |at: u32| u64_at(slot, at as usize).unwrap_or(0);
-        let shape = u32_at(slot, root.slot.shape as usize).unwrap_or(0);
+        let shape = match layout.chunks {
+            0 => 0,
+            _ => u32_at(slot, root.slot.shape as usize).unwrap_or(0),
+        };
         let (page, rings) = (address(root.slot.page), address(root.slot.rings));
         // While its shape changes, it is in no ring.
         if page != 0 && shape & 1 == 0 {
@@ -82,8 +89,8 @@ pub(super) fn find(
             of_rings.push((n, rings));
         }
     });
-    let mut rings = BTreeMap::new();
-    let ring = |id, addr, bytes: &[u8], problems: &mut Problems| {
+    let (mut rings, mut rooms) = (BTreeMap::new(), Vec::new());
+    let ring = |id, addr: u64, bytes: &[u8], problems: &mut Problems| {
         let Some(mut ring) = candidate(&root.ring, component, id, bytes, place, problems) else {
             return;
         };
@@ -92,6 +99,9 @@ pub(super) fn find(
             ring.found.ring.comm = task.comm;
         }
         rings.insert(id, ring);
+        if root.version >= SINCE_ROOM {
+            rooms.push(addr.wrapping_add(root.ring.room.into()));
+        }
     };
     let (table, size) = (&layout.rings, root.ring.size);
     match table.chunks {
@@ -114,8 +124,11 @@ pub(super) fn find(
         }
         for part in 0..parts {
             let addr = page.wrapping_add(u64::from(part * size));
-            leaving += take_page(memory, &mut rings, addr, size, place, problems);
+            leaving += take_page(memory, &mut rings, addr, size..=size, place, problems);
         }
+    }
+    for addr in rooms {
+        leaving += take_page(memory, &mut rings, addr, rooms_of(&root.ring), place, problems);
     }
     if leaving > root.system.cpus {
         problems.grave(place, "too many pages belong to no ring: those are skipped", String::new);
@@ -184,13 +197,19 @@ pub(super) fn candidate(
     })
 }
 
-/// Gives a page to the ring that it is of, if it is of one. Returns the number of pages that have left
-/// their ring and don't know it yet: each CPU may have been taking one away.
+/// The sizes that a ring's own page may have.
+pub(super) fn rooms_of(l: &RingLayout) -> RangeInclusive<u32> {
+    PAGE_HEADER_SIZE as u32..=l.size.saturating_sub(l.room)
+}
+
+/// Gives a page of one of these `sizes` to the ring that it is of, if it is of one. Returns the
+/// number of pages that have left their ring and don't know it yet: each CPU may have been taking
+/// one away.
 pub(super) fn take_page(
     memory: &impl Memory,
     rings: &mut BTreeMap<u32, Candidate>,
     addr: u64,
-    size: u32,
+    sizes: RangeInclusive<u32>,
     place: &str,
     problems: &mut Problems,
 ) -> u32 {
@@ -202,7 +221,10 @@ pub(super) fn take_page(
     let Some(info) = PageInfo::read(&raw) else {
         return 0;
     };
-    if info.magic != PAGE_MAGIC || info.size != size {
+    if info.magic == RINGS_MAGIC {
+        return 0;
+    }
+    if info.magic != PAGE_MAGIC || !sizes.contains(&info.size) {
         problems.grave(place, "a page has no header", || format!("at {addr:#x}"));
         return 0;
     }
@@ -282,5 +304,5 @@ impl Candidate {
 
 /// Whether rings and slots can be read by what the root says.
 pub(super) fn layouts_fit(root: &Root) -> bool {
-    layout::ring_fits(&root.ring) && layout::slot_fits(&root.slot)
+    layout::ring_fits(&root.ring, root.version >= SINCE_ROOM) && layout::slot_fits(&root.slot)
 }

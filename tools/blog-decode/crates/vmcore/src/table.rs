@@ -8,7 +8,10 @@ use crate::{
     layout,
     memory::{Fault, Memory},
     problems::Problems,
-    wire::{dump::TableRoot, field::Field},
+    wire::{
+        dump::{TableRoot, CHUNKS_DOUBLE},
+        field::Field,
+    },
 };
 
 /// Things in all tables and lists together, at most: about what 64 GiB of log have.
@@ -58,10 +61,10 @@ impl Walks {
         let mut all = Vec::new();
         if layout::table_fits(table, size) {
             all = self.pointers(memory, table.chunks, 0..table.capacity, place, problems);
-            if table.doubling != 0 {
+            if !matches!(table.doubling, 0 | CHUNKS_DOUBLE) {
                 let arrays = std::mem::take(&mut all);
                 for (n, at) in arrays {
-                    let numbers = table.array(n).unwrap_or(0..0);
+                    let numbers = array(table, n).unwrap_or(0..0);
                     all.extend(self.pointers(memory, at, numbers, place, problems));
                 }
             }
@@ -119,13 +122,23 @@ impl Walks {
                 });
                 continue;
             }
-            if !self.more(table.per_chunk, place, problems) {
+            let numbers = table.chunk(n).unwrap_or(0..0);
+            if !self.more(numbers.end - numbers.start, place, problems) {
                 return;
             }
-            let first = n.wrapping_mul(table.per_chunk);
-            chunk_values(memory, table, size, (first, chunk), place, problems, &mut f);
+            chunk_values(memory, table, size, (numbers, chunk), place, problems, &mut f);
         }
     }
+}
+
+/// Until version 5, where [`TableRoot::doubling`] was the length of the first array of pointers:
+/// the numbers of those in the `n`-th array.
+pub(super) fn array(table: &TableRoot, n: u32) -> Option<Range<u32>> {
+    let first = match n {
+        0 => 0,
+        _ => table.doubling.checked_mul(1u32.checked_shl(n - 1)?)?,
+    };
+    Some(first..first.checked_add(first.max(table.doubling))?)
 }
 
 /// An address with what is wrong there.
@@ -133,37 +146,37 @@ pub(super) fn at_addr(addr: u64, fault: &Fault) -> String {
     format!("at {addr:#x}: {fault}")
 }
 
-/// The values of the chunk whose first one is `first` with its address.
+/// The values of a chunk, which have these numbers.
 fn chunk_values(
     memory: &impl Memory,
     table: &TableRoot,
     size: u32,
-    (first, chunk): (u32, u64),
+    (numbers, chunk): (Range<u32>, u64),
     place: &str,
     problems: &mut Problems,
     f: &mut impl FnMut(u32, u64, &[u8], &mut Problems),
 ) {
     let (stride, len) = (u64::from(table.stride), size as usize);
-    let total = stride * u64::from(table.per_chunk);
+    let total = stride * u64::from(numbers.end - numbers.start);
     let mut whole = vec![0; total.min(MAX_CHUNK) as usize];
     let is_whole = total <= MAX_CHUNK && memory.read(chunk, &mut whole).is_ok();
     // Where the next page starts, after one that can't be read.
     let mut skip_to = 0;
-    for i in 0..table.per_chunk {
-        let offset = u64::from(i) * stride;
+    for n in numbers.clone() {
+        let offset = u64::from(n - numbers.start) * stride;
         let addr = chunk.wrapping_add(offset);
         if offset < skip_to {
             continue;
         }
         if is_whole {
             let at = offset as usize;
-            f(first.wrapping_add(i), addr, &whole[at..at + len], problems);
+            f(n, addr, &whole[at..at + len], problems);
             continue;
         }
         // Perhaps only a page of it is missing.
         let value = &mut whole[..len.min(MAX_CHUNK as usize)];
         match memory.read(addr, value) {
-            Ok(()) => f(first.wrapping_add(i), addr, value, problems),
+            Ok(()) => f(n, addr, value, problems),
             Err(e) => {
                 problems.grave(place, "part of a table can't be read", || at_addr(addr, &e));
                 skip_to = offset + PAGE - addr % PAGE;

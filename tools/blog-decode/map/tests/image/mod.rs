@@ -9,10 +9,13 @@ use std::sync::atomic::{
 };
 
 pub const PAGE: usize = 4096;
-pub const CHUNK: usize = 256;
 pub const HEADER: usize = 48;
-const RING: usize = 256;
-const RINGS: u32 = 15;
+/// Of a page of rings: where they are, and how many.
+const RINGS_AT: usize = 64;
+const RINGS: u32 = 7;
+/// Size of a ring, and of its own page, which is its second half.
+const RING: usize = 512;
+pub const ROOM: usize = 256;
 
 /// Bits of a position that count lives.
 const LIFE: u64 = 1 << 48;
@@ -25,28 +28,35 @@ impl Image {
         let this = Self((0..(2 + pages) * PAGE / 8).map(|_| AtomicU64::new(0)).collect());
         this.set(0, u64::from_le_bytes(*b"BLOG_MAP"));
         let places = 1 + pages as u32;
-        let meta = [1, 96, 2, 4096, 256, RINGS, places, 7];
+        let meta = [2, 96, 2, 4096, RINGS_AT as u32, RINGS, places, 7];
         // Size of a ring, and where its fields are.
-        let ring = [256, 8, 12, 16, 17, 20, 24, 28, 32, 48, 56, 64, 128, 0];
+        let ring = [RING as u32, 8, 12, 16, 17, 20, 24, 28, 32, 48, 56, 64, 128, 256];
         for (n, value) in meta.into_iter().chain(ring).enumerate() {
             this.set_u32(8 + n * 4, value);
         }
+        this.set_u32(PAGE, u32::from_le_bytes(*b"BLRG"));
         for id in 0..RINGS {
             this.set_u32(Self::ring(id) + 8, id);
+            this.format(Self::room(id), ROOM);
         }
         for page in 0..pages {
-            this.format(page, 0, PAGE);
+            this.format(Self::at(page), PAGE);
         }
         this
     }
 
     fn ring(id: u32) -> usize {
-        PAGE + id as usize * RING
+        PAGE + RINGS_AT + id as usize * RING
     }
 
-    /// Start of a page, or a chunk of one.
-    pub fn at(page: usize, chunk: usize) -> usize {
-        (2 + page) * PAGE + chunk * CHUNK
+    /// A ring's own page.
+    pub fn room(id: u32) -> usize {
+        Self::ring(id) + RING - ROOM
+    }
+
+    /// Start of a page.
+    pub fn at(page: usize) -> usize {
+        (2 + page) * PAGE
     }
 
     pub fn word(&self, at: usize) -> u64 {
@@ -76,25 +86,12 @@ impl Image {
         }
     }
 
-    fn format(&self, page: usize, chunk: usize, size: usize) {
-        let at = Self::at(page, chunk);
+    fn format(&self, at: usize, size: usize) {
         self.set_u32(at, u32::from_le_bytes(*b"BLPG"));
         self.set_u32(at + 4, size as u32);
         for field in [16, 24, 32, 40] {
             self.set(at + field, 0);
         }
-    }
-
-    /// Makes a page, which is in no ring, one of chunks.
-    pub fn split(&self, page: usize) {
-        fence(Release);
-        (0..PAGE / CHUNK).for_each(|chunk| self.format(page, chunk, CHUNK));
-    }
-
-    /// Makes a page, no chunk of which is in a ring, a whole one.
-    pub fn unite(&self, page: usize) {
-        fence(Release);
-        self.format(page, 0, PAGE);
     }
 
     /// Gives a ring an owner, whose pages come after position `seq`.
