@@ -10,9 +10,9 @@
  * the same. So PM notifiers note all clocks, too. They may be called any number of times, in any
  * order: opening /dev/snapshot also calls them.
  */
-#include <linux/irqflags.h>
 #include <linux/moduleparam.h>
 #include <linux/notifier.h>
+#include <linux/spinlock.h>
 #include <linux/suspend.h>
 #include <linux/syscore_ops.h>
 
@@ -26,13 +26,20 @@ char *blog_param_clock = "auto";
 module_param_cb(clock, &blog_text_ops, &blog_param_clock, 0444);
 MODULE_PARM_DESC(clock, "Clock of all records: auto, counter or mono (default auto)");
 
-void blog_with_irqs_off(void (*f)(void))
+/* Held while pairs are read or changed: see pairs.rs. */
+static DEFINE_RAW_SPINLOCK(blog_pairs_lock);
+
+unsigned long blog_lock_pairs(void)
 {
 	unsigned long flags;
 
-	local_irq_save(flags);
-	f();
-	local_irq_restore(flags);
+	raw_spin_lock_irqsave(&blog_pairs_lock, flags);
+	return flags;
+}
+
+void blog_unlock_pairs(unsigned long flags)
+{
+	raw_spin_unlock_irqrestore(&blog_pairs_lock, flags);
 }
 
 static int blog_syscore_suspend(void *data)

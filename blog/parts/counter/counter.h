@@ -8,7 +8,8 @@
 
 /* In counter.c */
 extern char *blog_param_clock;
-void blog_with_irqs_off(void (*f)(void));
+unsigned long blog_lock_pairs(void);
+void blog_unlock_pairs(unsigned long flags);
 void blog_start_suspend(void);
 
 /* In Rust, called by counter.c */

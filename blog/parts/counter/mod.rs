@@ -67,8 +67,8 @@ pub(crate) static PART: Part = Part {
 unsafe extern "C" {
     // counter.c
     static blog_param_clock: *const c_char;
-    /// Calls a function with interrupts off.
-    safe fn blog_with_irqs_off(f: extern "C" fn());
+    safe fn blog_lock_pairs() -> c_ulong;
+    fn blog_unlock_pairs(flags: c_ulong);
     /// Starts noting when the machine sleeps. Once, in process context, when timekeeping has
     /// started.
     safe fn blog_start_suspend();
@@ -123,67 +123,60 @@ fn choose() {
         true => (CLOCK_COUNTER, ClockKind::Counter, u64::from(khz) * 1000),
         false => (0, ClockKind::MonoFast, 1_000_000_000),
     };
-    pairs::change(|pairs| {
-        set(kind, hz, base);
-        pairs.set_len(0);
-        pairs.push(instant());
-    });
+    let mut pairs = pairs::lock();
+    set(kind, hz, base);
+    pairs.set_len(0);
+    pairs.push(instant());
     blog_clock_is_counter.store(u8::from(is_counter), Relaxed);
 }
 
-/// Where the counter should be, and how far away from there it may be: 268 ms and a quarter of the
-/// time since the last pair, as other clocks may lose some while the kernel boots. `None` while a
-/// pair is stored.
-fn due() -> Option<(u64, u64)> {
+/// Where the counter should be since a pair, and how far away from there it may be: 268 ms and a
+/// quarter of the time, as other clocks may lose some while the kernel boots.
+fn due(last: &ClockPair) -> (u64, u64) {
     let rate = RATE.load(Relaxed);
-    let (clock, then) = pairs::last()?;
-    let ns = mono().saturating_sub(then);
+    let ns = mono().saturating_sub(last.mono);
     let ticks = (u128::from(ns).wrapping_mul(rate.into()) >> 32) as u64;
-    Some((clock.wrapping_add(ticks), ticks / 4 + (rate >> 4)))
-}
-
-fn agrees(counter: u64) -> bool {
-    due().is_none_or(|(due, near)| {
-        counter.wrapping_sub(due).wrapping_add(near) <= near.saturating_mul(2)
-    })
+    (last.clock.wrapping_add(ticks), ticks / 4 + (rate >> 4))
 }
 
 /// Leaves the counter if it isn't where it should be. A reader of the two clocks may be interrupted
 /// in between, even by a hypervisor: so that counts only if it is seen a few times in a row.
-#[cold]
-fn leave_if_jumped() -> bool {
-    let jumped = (0..3).all(|_| !agrees(counter()));
-    jumped && leave(due().map(|(due, _)| due))
+fn leave_if_jumped() {
+    let jumped = (0..3).all(|_| {
+        // The machine doesn't sleep meanwhile.
+        let pairs = pairs::lock();
+        let (due, near) = due(&pairs.last());
+        counter().wrapping_sub(due).wrapping_add(near) > near.saturating_mul(2)
+    });
+    if jumped {
+        let last = pairs::lock().last();
+        leave(Some(due(&last).0));
+    }
 }
 
-/// Leaves the counter, which should be at `due` if it has jumped. Any context; the next [`tick`]
-/// logs it. False: a pair is just being stored, by somebody whom this interrupts perhaps.
-pub(crate) fn leave(due: Option<u64>) -> bool {
-    let left = pairs::change(|pairs| {
-        if !is_counter() {
-            return;
-        }
-        let mut end = instant();
-        let told = end.clock.max(pairs.last().map_or(0, |last| last.clock));
-        end.clock = due.unwrap_or(told);
-        let start = told.max(end.clock).wrapping_add(1 << TS_BITS);
-        // Even, as `CLOCK_COUNTER` isn't.
-        let base = start.wrapping_sub(end.mono).wrapping_add(1) & !1;
-        pairs.push(end);
-        pairs.push(ClockPair {
-            clock: end.mono.wrapping_add(base),
-            ..end
-        });
-        set(ClockKind::Mixed, 1_000_000_000, base);
-        // A call that still sees the old value has read the counter before, or will see another
-        // base.
-        blog_clock_is_counter.store(0, Relaxed);
-        LEFT.store(true, Relaxed);
-    });
-    if left {
-        pairs::step();
+/// Leaves the counter, which should be at `due` if it has jumped. As for [`pairs::lock`]; the next
+/// [`tick`] logs it.
+fn leave(due: Option<u64>) {
+    let mut pairs = pairs::lock();
+    if !is_counter() {
+        return;
     }
-    left
+    let mut end = instant();
+    let told = end.clock.max(pairs.last().clock);
+    end.clock = due.unwrap_or(told);
+    let start = told.max(end.clock).wrapping_add(1 << TS_BITS);
+    // Even, as `CLOCK_COUNTER` isn't.
+    let base = start.wrapping_sub(end.mono).wrapping_add(1) & !1;
+    pairs.push(end);
+    pairs.push(ClockPair {
+        clock: end.mono.wrapping_add(base),
+        ..end
+    });
+    set(ClockKind::Mixed, 1_000_000_000, base);
+    // A call that still sees the old value has read the counter before, or will see another base.
+    blog_clock_is_counter.store(0, Relaxed);
+    LEFT.store(true, Relaxed);
+    pairs::step();
 }
 
 /// Looks whether the counter can still be trusted, and notes all clocks if that was last done a
@@ -193,7 +186,7 @@ fn tick() {
         match VOUCHED.load(Relaxed) && blog_counter_unstable() {
             true => leave(None),
             false => leave_if_jumped(),
-        };
+        }
     }
     if LEFT.swap(false, Relaxed) {
         pr_warn!(
@@ -216,9 +209,10 @@ extern "C" fn blog_clock_sleeps(awoken: bool) {
     let stops = match awoken {
         false => blog_counter_sleeps(),
         // Where it doesn't stop in RAM, it does in a machine that was off (hibernation).
-        true => pairs::last().is_some_and(|(clock, _)| counter() < clock),
+        true => counter() < pairs::lock().last().clock,
     };
-    if !(is_counter() && stops && leave(None)) {
-        pairs::note();
+    match is_counter() && stops {
+        true => leave(None),
+        false => pairs::note(),
     }
 }

@@ -8,7 +8,6 @@
 //! pair goes that matters least ([`least`]).
 
 use core::sync::atomic::{
-    fence,
     AtomicU32,
     Ordering::*, //
 };
@@ -24,26 +23,25 @@ use kernel::{
             thin::least, //
         }, //
     },
-    prelude::*, //
+    prelude::*,
+    types::NotThreadSafe, //
 };
 
-use super::blog_with_irqs_off;
-use crate::{
-    clock::{
-        instant,
-        jiffies,
-        mono, //
-    },
-    sys::glue, //
+use super::{
+    blog_lock_pairs,
+    blog_unlock_pairs, //
+};
+use crate::clock::{
+    instant,
+    jiffies,
+    mono, //
 };
 
 /// Two that aren't at a break or a sleep are that far from each other, in ns.
 const EVERY: u64 = 1_000_000_000;
 
-/// How often they have changed, times two; odd while they change.
+/// How often one was added; and how often because of a sleep or of the break.
 static VERSION: AtomicU32 = AtomicU32::new(0);
-
-/// How often some were noted because of a sleep or of the break.
 static STEPS: AtomicU32 = AtomicU32::new(0);
 
 /// See [`Source::versions`](crate::clock::Source::versions).
@@ -55,9 +53,27 @@ pub(super) fn step() {
     STEPS.fetch_add(1, Relaxed);
 }
 
-fn len() -> usize {
-    // SAFETY: It is there, and one word.
-    unsafe { (&raw const (*blog_root.get()).ticks_len).read_volatile() as usize }
+/// The pairs, which nobody else reads or changes: interrupts are off until this is dropped. So the
+/// code that puts the machine to sleep, with one CPU left and interrupts off, finds nobody in the
+/// middle of a change.
+pub(super) struct Pairs {
+    flags: c_ulong,
+    _not_send: NotThreadSafe,
+}
+
+/// Takes them; the caller hasn't. Any context but an NMI, and not from a log call.
+pub(super) fn lock() -> Pairs {
+    Pairs {
+        flags: blog_lock_pairs(),
+        _not_send: NotThreadSafe,
+    }
+}
+
+impl Drop for Pairs {
+    fn drop(&mut self) {
+        // SAFETY: The lock is held, with these flags.
+        unsafe { blog_unlock_pairs(self.flags) };
+    }
 }
 
 fn place(n: usize) -> *mut Tick {
@@ -65,24 +81,26 @@ fn place(n: usize) -> *mut Tick {
     unsafe { (&raw mut (*blog_root.get()).ticks[n % TICKS]) }
 }
 
-/// One that may be half stored: see [`read`].
-fn get(n: usize) -> Tick {
-    // SAFETY: It is there.
-    unsafe { place(n).read_volatile() }
-}
-
-/// The pairs, which nobody else changes.
-pub(super) struct Pairs(());
-
 impl Pairs {
-    pub(super) fn last(&self) -> Option<ClockPair> {
-        Some(get(len().checked_sub(1)?).pair)
+    fn len(&self) -> usize {
+        // SAFETY: It is there, and nobody else changes it.
+        unsafe { (*blog_root.get()).ticks_len as usize }
+    }
+
+    fn get(&self, n: usize) -> Tick {
+        // SAFETY: As above.
+        unsafe { place(n).read() }
+    }
+
+    /// The last one; all zeros if there is none.
+    pub(super) fn last(&self) -> ClockPair {
+        let last = self.len().checked_sub(1);
+        last.map_or_else(ClockPair::default, |n| self.get(n).pair)
     }
 
     /// Stores something; see `Live::update`.
     fn update(&mut self, store: impl FnOnce()) {
-        // SAFETY: Only here is anything stored that has to do with pairs, and this has them. Who
-        // reads them meanwhile doesn't use what it has read.
+        // SAFETY: Only here is anything stored that has to do with pairs, and this has them.
         unsafe { blog_root.update(|_| store()) };
     }
 
@@ -106,103 +124,45 @@ impl Pairs {
 
     /// Adds one, which isn't earlier than the last.
     pub(super) fn push(&mut self, pair: ClockPair) {
-        let mut len = len();
+        let mut len = self.len();
         if len >= TICKS {
             len = TICKS - 1;
             // Until the number is stored, the last one is there twice.
-            for n in least(TICKS, |n| get(n).pair)..len {
-                self.store(n, get(n + 1));
+            for n in least(TICKS, |n| self.get(n).pair)..len {
+                let next = self.get(n + 1);
+                self.store(n, next);
             }
             self.set_len(len);
         }
         let jiffies = jiffies();
         self.store(len, Tick { pair, jiffies });
         self.set_len(len + 1);
+        VERSION.fetch_add(1, Relaxed);
     }
 }
 
-/// Changes the pairs. Any context. False: somebody else is just changing them, whom this interrupts
-/// perhaps.
-pub(super) fn change(change: impl FnOnce(&mut Pairs)) -> bool {
-    let version = VERSION.load(Relaxed);
-    // ORDERING: Acquire: sees what was changed before. Release fence: the odd version comes before
-    // the changes, for `read`.
-    if version & 1 != 0
-        || VERSION
-            .compare_exchange(version, version.wrapping_add(1), Acquire, Relaxed)
-            .is_err()
-    {
-        return false;
-    }
-    fence(Release);
-    change(&mut Pairs(()));
-    // ORDERING: Release: the changes come before the even version.
-    VERSION.store(version.wrapping_add(2), Release);
-    true
-}
-
-/// Reads them; `None` where they change meanwhile. Any context.
-fn read<T>(read: impl FnOnce() -> T) -> Option<T> {
-    // ORDERING: Acquire: what is read is not older than this version.
-    let version = VERSION.load(Acquire);
-    if version & 1 != 0 {
-        return None;
-    }
-    let value = read();
-    // ORDERING: Pairs with the release fence in `change`: a reader that has read a change sees
-    // another version.
-    fence(Acquire);
-    (VERSION.load(Relaxed) == version).then_some(value)
-}
-
-/// The clock and CLOCK_MONOTONIC of the last one; `None` while they change. Any context.
-pub(super) fn last() -> Option<(u64, u64)> {
-    read(|| {
-        let last = place(len().wrapping_sub(1));
-        // SAFETY: It is there.
-        unsafe { ((*last).pair.clock, (*last).pair.mono) }
-    })
-}
-
-/// Notes one because of a sleep: see [`add`].
+/// Notes all clocks because of a sleep. As for [`lock`].
 pub(super) fn note() {
-    add();
+    lock().push(instant());
     step();
 }
 
-/// Adds one, unless somebody else is doing that just now. Any context but an NMI, and not from a
-/// log call.
-///
-/// Interrupts are off meanwhile: so the code that puts the machine to sleep, with one CPU left and
-/// interrupts off, finds nobody in the middle of this.
-fn add() {
-    extern "C" fn push() {
-        change(|pairs| pairs.push(instant()));
-    }
-    blog_with_irqs_off(push);
-}
-
-/// The same, if the last one is a second old.
+/// The same, if the last pair is a second old.
 pub(super) fn note_each_second() {
-    if last().is_some_and(|(_, then)| mono().saturating_sub(then) >= EVERY) {
-        add();
+    let mut pairs = lock();
+    if mono().saturating_sub(pairs.last().mono) >= EVERY {
+        pairs.push(instant());
     }
 }
 
 /// See [`Source::since`](crate::clock::Source::since).
 pub(super) fn since(then: u64) -> Result<KVec<ClockPair>> {
     let mut all = KVec::with_capacity(TICKS + 1, GFP_KERNEL)?;
-    loop {
-        let done = read(|| {
-            all.clear();
-            let new = (0..len().min(TICKS)).map(|n| get(n).pair);
-            (new.filter(|pair| pair.clock > then)).try_for_each(|pair| all.push(pair, GFP_KERNEL))
-        });
-        match done {
-            // They change for some microseconds a second; but by a log call, which may be
-            // preempted.
-            None => glue::pause(),
-            Some(done) => return Ok(done.map(|()| all)?),
-        }
+    let pairs = lock();
+    let new = (0..pairs.len().min(TICKS)).map(|n| pairs.get(n).pair);
+    for pair in new.filter(|pair| pair.clock > then) {
+        // There is room, so that this allocates nothing.
+        all.push(pair, GFP_KERNEL)?;
     }
+    Ok(all)
 }
