@@ -67,34 +67,6 @@ mod sys;
 mod tasks;
 mod write;
 
-/// Each is one folder and one symbol of Kconfig.
-mod parts {
-    #[cfg(CONFIG_BLOG_BLAME)]
-    pub(crate) mod blame;
-    #[cfg(CONFIG_BLOG_CCALL)]
-    pub(crate) mod ccall;
-    #[cfg(CONFIG_BLOG_COUNTER)]
-    pub(crate) mod counter;
-    #[cfg(CONFIG_BLOG_HITS)]
-    pub(crate) mod hits;
-    #[cfg(CONFIG_BLOG_MAP)]
-    pub(crate) mod map;
-    #[cfg(CONFIG_BLOG_MARKER)]
-    pub(crate) mod marker;
-    #[cfg(CONFIG_BLOG_PERSIST)]
-    pub(crate) mod persist;
-    #[cfg(CONFIG_BLOG_PROBE)]
-    pub(crate) mod probe;
-    #[cfg(CONFIG_BLOG_SELECT)]
-    pub(crate) mod select;
-    #[cfg(CONFIG_BLOG_SETTINGS)]
-    pub(crate) mod settings;
-    #[cfg(CONFIG_BLOG_TRIGGER)]
-    pub(crate) mod trigger;
-    #[cfg(CONFIG_BLOG_WORDS)]
-    pub(crate) mod words;
-}
-
 use crate::{
     crash::describe,
     floor::Part,
@@ -116,31 +88,36 @@ module! {
     license: "GPL",
 }
 
-/// The parts that were built.
-static PARTS: &[&Part] = &[
-    #[cfg(CONFIG_BLOG_BLAME)]
-    &parts::blame::PART,
-    #[cfg(CONFIG_BLOG_COUNTER)]
-    &parts::counter::PART,
-    #[cfg(CONFIG_BLOG_HITS)]
-    &parts::hits::PART,
-    #[cfg(CONFIG_BLOG_MAP)]
-    &parts::map::PART,
-    #[cfg(CONFIG_BLOG_MARKER)]
-    &parts::marker::PART,
-    #[cfg(CONFIG_BLOG_PERSIST)]
-    &parts::persist::PART,
-    #[cfg(CONFIG_BLOG_PROBE)]
-    &parts::probe::PART,
-    #[cfg(CONFIG_BLOG_SELECT)]
-    &parts::select::PART,
-    #[cfg(CONFIG_BLOG_SETTINGS)]
-    &parts::settings::PART,
-    #[cfg(CONFIG_BLOG_TRIGGER)]
-    &parts::trigger::PART,
-    #[cfg(CONFIG_BLOG_WORDS)]
-    &parts::words::PART,
-];
+/// The parts: a symbol of Kconfig, and a folder, for each one that is to be there.
+macro_rules! parts {
+    ($($symbol:ident $part:ident;)*) => {
+        mod parts {
+            $(#[cfg($symbol)]
+            pub(crate) mod $part;)*
+        }
+
+        /// Those that were built.
+        static PARTS: &[&Part] = &[$(
+            #[cfg($symbol)]
+            &parts::$part::PART,
+        )*];
+    };
+}
+
+parts! {
+    CONFIG_BLOG_BLAME blame;
+    CONFIG_BLOG_CCALL ccall;
+    CONFIG_BLOG_COUNTER counter;
+    CONFIG_BLOG_HITS hits;
+    CONFIG_BLOG_MAP map;
+    CONFIG_BLOG_MARKER marker;
+    CONFIG_BLOG_PERSIST persist;
+    CONFIG_BLOG_PROBE probe;
+    CONFIG_BLOG_SELECT select;
+    CONFIG_BLOG_SETTINGS settings;
+    CONFIG_BLOG_TRIGGER trigger;
+    CONFIG_BLOG_WORDS words;
+}
 
 struct Blog;
 

@@ -28,6 +28,7 @@ use self::pack::{
     SLACK, //
 };
 use crate::{
+    floor::Part,
     sys::glue::{
         copy_nofault,
         hash, //
@@ -37,6 +38,9 @@ use crate::{
         blog_stored, //
     }, //
 };
+
+/// Drivers call it, and other parts.
+pub(crate) static PART: Part = Part::NONE;
 
 /// Writers for calls with as many arguments.
 macro_rules! writers {
