@@ -130,7 +130,7 @@ pub(crate) fn now() -> u64 {
     }
 }
 
-/// The time of somebody who has read the counter: that, or the clock anew if the counter isn't the
+/// The time of a caller that has read the counter: that, or the clock anew if the counter isn't the
 /// clock any more. A task may be preempted in between, also while the machine sleeps. Any context.
 pub(crate) fn still(counter: u64) -> u64 {
     match is_counter() {
