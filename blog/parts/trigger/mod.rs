@@ -85,7 +85,7 @@ pub(crate) static PART: Part = Part {
 
 global_lock! {
     // SAFETY: `start` is called before anything else here.
-    /// Held while a trigger is set, or ends with its component.
+    /// Held while a trigger is set, or ends with its component. Nobody waits under it.
     unsafe(uninit) static SETTING: Mutex<()> = ();
 }
 
@@ -113,23 +113,28 @@ fn of(state: &State) -> Option<&'static Trigger> {
 
 /// Arms a component's trigger, or ends what it has done. `ENODEV`: the component is gone.
 fn set(state: &State, wanted: Option<TriggerSpec>) -> Result {
-    let _guard = SETTING.lock();
-    // One that goes from here on ends it: see `event`.
-    if state.is_gone() {
-        return Err(ENODEV);
-    }
     let group = TRIGGERS.get(usize::from(state.slot()) / GROUP);
     let group = group.ok_or(EINVAL)?;
-    if wanted.is_some() && group.as_ref().is_none() {
-        group.populate(KBox::new([const { Trigger::new() }; GROUP], GFP_KERNEL)?);
-    }
-    if let Some(trigger) = at(state.slot()) {
-        state.watch(|| {
+    let made = match wanted.is_some() && group.as_ref().is_none() {
+        true => Some(KBox::new([const { Trigger::new() }; GROUP], GFP_KERNEL)?),
+        false => None,
+    };
+    state.watch(|| {
+        let _guard = SETTING.lock();
+        // One that goes from here on ends it: see `event`.
+        if state.is_gone() {
+            return Err(ENODEV);
+        }
+        // Of two that were made at a time, the first one stays.
+        if let Some(made) = made {
+            group.populate(made);
+        }
+        if let Some(trigger) = at(state.slot()) {
             trigger.id.store(state.id(), Relaxed);
             trigger.set(state, wanted);
-        });
-    }
-    Ok(())
+        }
+        Ok(())
+    })
 }
 
 fn show(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
