@@ -147,7 +147,7 @@ impl Lines {
             return Ok(());
         }
         let fit = size * (most - FRONT) / (len.max(most) - FRONT);
-        Err(fit.min(size * 3 / 4))
+        Err(fit.min(size * 15 / 16))
     }
 
     pub(crate) fn packed(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
