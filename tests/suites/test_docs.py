@@ -515,6 +515,12 @@ def test_the_example_of_a_part_is_in_its_sources() -> None:
         source = " ".join((TOP / name).read_text().split())
         for piece in textwrap.dedent(block).split("\n...\n"):
             assert " ".join(piece.split()) in source, (name, piece)
+    parts = set(TOP.glob("blog/parts/*/*.rs"))
+    floors = "".join(file.read_text() for file in {*TOP.glob("blog/**/*.rs")} - parts)
+    hooks = set(re.findall(r"pub\(crate\) static (\w+): SetOnce<", floors))
+    used = "".join(file.read_text() for file in parts)
+    used_hooks = hooks & set(re.findall(r"\b([A-Z_]+)\.populate\(", used))
+    assert used_hooks == set(re.findall(r"``[a-z]+::([A-Z_]+)``", text))
 
 
 # --- numbers --------------------------------------------------------------------------
