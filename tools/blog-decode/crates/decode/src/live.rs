@@ -21,7 +21,7 @@ use crate::{
     blogfmt::source::Source,
     boot::{self, Boot},
     error::Error,
-    merge::{Event, Order, Rings, Stream},
+    merge::{several, Event, Order, Rings, Stream},
     snapshot::{
         parse_section_header,
         run::{seq, Run},
@@ -336,7 +336,7 @@ impl<'w> Live<'w> {
     pub fn advance(&mut self) -> bool {
         let rings = Rings {
             files: &self.files,
-            boots: &self.boots,
+            boots: several(&self.boots),
             streams: &self.streams,
             may_grow: Some(&self.may_grow),
         };

@@ -166,8 +166,9 @@ impl<W: Write> Ctf<W> {
     }
 
     fn arguments(&mut self, class: usize, r: &Entry<'_>) {
+        let Some(template) = r.template() else { return };
         let mut text = std::mem::take(&mut self.text);
-        for (i, (_, value, _)) in r.arguments().enumerate() {
+        for (i, (_, value, _)) in template.arguments(r.payload(), &r.slots).enumerate() {
             match self.classes[class].fields[i] {
                 Field::Integer(..) | Field::Pointer => self.packet.extend_from_slice(value.fixed),
                 Field::Text => {

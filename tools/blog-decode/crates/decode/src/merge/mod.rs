@@ -463,8 +463,8 @@ enum Turn {
 pub(crate) struct Rings<'a, S> {
     /// The files.
     pub files: &'a [Snapshot],
-    /// The boot of each.
-    pub boots: &'a [Boot],
+    /// The boot of each, if there are several.
+    pub boots: Option<&'a [Boot]>,
     /// The rings.
     pub streams: &'a [S],
     /// Whether a ring may get more pages; without it, none does.
@@ -475,16 +475,18 @@ impl<S: Borrow<Stream>> Rings<'_, S> {
     /// The time by which events of a file are put in order: for several boots, real time. Else by the
     /// ring's clock.
     pub fn time(&self, file: usize, clock: u64) -> u64 {
-        let boot = &self.boots[file];
-        match boot.is_one_of_several {
-            true => boot.axis(clock).clamp(0, u64::MAX.into()) as u64,
-            false => clock,
+        match self.boots {
+            Some(boots) => boots[file].axis(clock).clamp(0, u64::MAX.into()) as u64,
+            None => clock,
         }
     }
 
     /// What is compared: a time of a ring, then which ring it is.
     fn key(&self, ring: usize, clock: u64) -> u128 {
-        let time = self.time(self.streams[ring].borrow().file(), clock);
+        let time = match self.boots {
+            Some(_) => self.time(self.streams[ring].borrow().file(), clock),
+            None => clock,
+        };
         u128::from(time) << RING_BITS | ring as u128
     }
 }
@@ -663,10 +665,16 @@ impl Order {
     }
 }
 
+/// The boots, if they are several: that is the same in each.
+pub(crate) fn several(boots: &[Boot]) -> Option<&[Boot]> {
+    Some(boots).filter(|boots| boots.first().is_some_and(|boot| boot.is_one_of_several))
+}
+
 /// All events of files in the order of time.
 pub struct Merge<'a> {
     files: &'a [Snapshot],
-    boots: &'a [Boot],
+    /// See [`Rings`].
+    boots: Option<&'a [Boot]>,
     /// The rings.
     pub(crate) streams: Arc<[&'a Stream]>,
     pub(crate) order: Order,
@@ -681,14 +689,14 @@ impl<'a> Merge<'a> {
     ) -> Self {
         let (streams, mut order): (Arc<[_]>, _) = (streams.into_iter().collect(), Order::default());
         order.restart(streams.len());
-        Self { files, boots, streams, order }
+        Self { files, boots: several(boots), streams, order }
     }
 
     /// Goes to the next event; the answer is its ring.
     #[inline]
     pub(crate) fn step(&mut self) -> Option<usize> {
         let Self { files, boots, streams, order } = self;
-        order.step(&Rings { files, boots, streams, may_grow: None }, u64::MAX)
+        order.step(&Rings { files, boots: *boots, streams, may_grow: None }, u64::MAX)
     }
 
     /// The next event.
