@@ -167,8 +167,8 @@ impl<'a> Decoder<'a> {
         result.and_then(|()| take(&mut made))
     }
 
-    /// Calls `show` for each entry that the filter lets pass, as [`Decoder::run`] does; other threads
-    /// decode.
+    /// Calls `show` for each entry that the filter lets pass, as [`Decoder::run`] does; other
+    /// threads decode.
     pub(crate) fn run_decoded<E>(
         &mut self,
         threads: usize,

@@ -92,8 +92,8 @@ impl Captures {
         Self { files, tables, maps, boots, notes, unopened, rings }
     }
 
-    /// What is wrong, each with the name of its file: files that could not be opened, those that are
-    /// cut off, and images without a side table. Further damage is in [`Snapshot::damage`].
+    /// What is wrong, each with the name of its file: files that could not be opened, those that
+    /// are cut off, and images without a side table. Further damage is in [`Snapshot::damage`].
     pub fn problems(&self) -> Vec<Error> {
         let mut all = self.unopened.clone();
         for (file, map) in self.files.iter().zip(&self.maps) {

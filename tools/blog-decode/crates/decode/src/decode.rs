@@ -2,8 +2,8 @@
 
 //! From an event to its text: looks up the site, prints the message, filters.
 //!
-//! A [`Decoder`] is an iterator over entries; [`Decoder::run`] uses the buffers of one again for the
-//! next, so that a record costs no allocation. A [`Sieve`] does it event by event.
+//! A [`Decoder`] is an iterator over entries; [`Decoder::run`] uses the buffers of one again for
+//! the next, so that a record costs no allocation. A [`Sieve`] does it event by event.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -366,8 +366,8 @@ impl<'f> Sieve<'f> {
         }
     }
 
-    /// Whether the filter lets an entry pass, of which the event is known; it gets a text then. `map`
-    /// is that of the event's file.
+    /// Whether the filter lets an entry pass, of which the event is known; it gets a text then.
+    /// `map` is that of the event's file.
     pub fn entry<'a>(&mut self, entry: &mut Entry<'a>, map: &'a SiteMap) -> bool {
         entry.message.clear();
         (entry.found, entry.raw, entry.is_plain, entry.is_match) = (None, None, false, false);

@@ -65,7 +65,10 @@ pub enum Quantity {
 }
 
 macro_rules! columns {
-    ($($(#[doc = $doc:literal])+ $field:ident = $name:literal, $scope:ident $unit:ident, $get:expr;)+) => {
+    ($(
+        $(#[doc = $doc:literal])+
+        $field:ident = $name:literal, $scope:ident $unit:ident, $get:expr;
+    )+) => {
         /// A column, by its place in [`COLUMNS`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Field {

@@ -49,8 +49,8 @@ use blog_decode_core::{
     queue::Queue,
 };
 
-/// The columns, and what they are called; before them is `time`, in ns since 1970, UTC. What 64 bits
-/// with a sign can't hold, by damage, is null.
+/// The columns, and what they are called; before them is `time`, in ns since 1970, UTC. What 64
+/// bits with a sign can't hold, by damage, is null.
 const COLUMNS: [(&str, Field); 19] = [
     ("cpu", Field::Cpu),
     ("pid", Field::Pid),

@@ -151,7 +151,7 @@ impl Cursor {
         self.event.clock = clock;
         let version = self.version;
         match &mut self.event.kind {
-            // The same page, and writer. Who holds a page is counted by the page, not by the record.
+            // The same page, and writer. References to a page are counted once, not by record.
             EventKind::Record { payload, site: of, ordinal: nth, .. }
                 if Arc::ptr_eq(&payload.page, &self.page) =>
             {

@@ -472,8 +472,8 @@ pub(crate) struct Rings<'a, S> {
 }
 
 impl<S: Borrow<Stream>> Rings<'_, S> {
-    /// The time by which events of a file are put in order: for several boots, real time. Else by the
-    /// ring's clock.
+    /// The time by which events of a file are put in order: for several boots, real time. Else by
+    /// the ring's clock.
     pub fn time(&self, file: usize, clock: u64) -> u64 {
         match self.boots {
             Some(boots) => boots[file].axis(clock).clamp(0, u64::MAX.into()) as u64,

@@ -3,8 +3,8 @@
 //! Entries by the user's template, for `--format`.
 //!
 //! Text, and fields in braces: those of [`COLUMNS`](crate::field::COLUMNS), and arguments. A width
-//! pads as in Rust: `{level:<5}`, `{pid:>6}`, `{comm:^16}`. `{{` and `}}` are braces, `\n` and `\t` as
-//! usual. What a record doesn't have is `-`.
+//! pads as in Rust: `{level:<5}`, `{pid:>6}`, `{comm:^16}`. `{{` and `}}` are braces, `\n` and
+//! `\t` as usual. What a record doesn't have is `-`.
 
 use super::text::{escape_from, escape_name};
 use crate::{
