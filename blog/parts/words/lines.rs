@@ -146,7 +146,8 @@ impl Lines {
             self.count += 1;
             return Ok(());
         }
-        let fit = size * (most - FRONT) / (len.max(most) - FRONT);
+        let behind = |bytes: usize| bytes.saturating_sub(FRONT);
+        let fit = size * behind(most) / behind(len.max(most)).max(1);
         Err(fit.min(size * 15 / 16))
     }
 
