@@ -294,7 +294,11 @@ impl<'a> Call<'a> {
                 return None;
             }
             let table = tables::get(task, self.memory, cpu, steal)?;
-            let ring = match table.find(self.state.slot().into()) {
+            let known = self.state.ring_of(table.index);
+            let store = &self.memory.pool.store;
+            let ring = store.ring(known.load(Relaxed));
+            let ring = ring.filter(|ring| table.has(ring));
+            let ring = match ring.or_else(|| table.find(self.state.slot().into())) {
                 Some(ring) => ring,
                 // There would be no page for it.
                 None if self.frozen => return None,
@@ -303,6 +307,7 @@ impl<'a> Call<'a> {
                     (self.memory).ring_for(&owner, cpu, steal, |ring| table.add(ring))?
                 }
             };
+            known.store(ring.id(), Relaxed);
             table.show(ring);
             Some(ring)
         }

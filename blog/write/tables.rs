@@ -67,8 +67,9 @@ use crate::{
 /// Tables of a page, after its header, which is in a place of the same size as they are aligned to.
 const TABLES: usize = (PAGE_SIZE - TABLES_AT) / size_of::<Tls>();
 const TABLES_AT: usize = 64;
-/// Most pages: 65541 tasks with rings at a time.
-const PAGES: usize = 3121;
+/// Most pages: 65520 tasks with rings at a time.
+const PAGES: usize = 3120;
+const _: () = assert!(PAGES * TABLES <= Tls::MOST);
 /// Pages that there are from the start.
 const STOCK: usize = 24;
 /// So many tables next to each other go to one CPU at first; their locks are one.

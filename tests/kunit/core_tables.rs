@@ -6,6 +6,10 @@
 #[kunit_tests(blog_tables)]
 mod suite {
     use super::rig::*;
+    use core::{
+        ptr,
+        sync::atomic::Ordering::Relaxed, //
+    };
     use kernel::{
         blog::{
             ring_of,
@@ -77,5 +81,32 @@ mod suite {
         assert!(is_in_its_ring(a, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])?);
         assert!(is_in_its_ring(b, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])?);
         Rig::drop_all(rigs)
+    }
+
+    /// A component keeps ids of rings by tasks, of which several use the same place.
+    #[test]
+    fn a_ring_that_was_kept_is_used_by_its_task_alone() -> Result {
+        let rig = Rig::new(c"blog_test_kept", SMALL.size_kb(64))?;
+        let state = rig.state()?;
+        let thread = Thread::start(&rig, 0..3)?;
+        assert_eq!(thread.wait()?, 0);
+        assert!(rig.log(10));
+        let ids = Read::new(Some(state.clone()), 4096)?;
+        for (n, id) in (11..).zip(ids.rings.iter().map(|ring| ring.id)) {
+            (0..8).for_each(|table| state.ring_of(table).store(id, Relaxed));
+            // SAFETY: There is none, so it takes the slow path.
+            assert!(unsafe { log_to(rig.raw(), ptr::null(), n) });
+        }
+        let read = Read::new(Some(state), 4096)?;
+        for ring in read.rings.iter().filter(|ring| ring.records != 0) {
+            match ring.pid == this() {
+                true => assert_eq!(
+                    (ring.numbers[0], ring.records),
+                    (10, 1 + ids.rings.len() as u64)
+                ),
+                false => assert_eq!(&*ring.numbers, &[0, 1, 2]),
+            }
+        }
+        Ok(())
     }
 }

@@ -66,6 +66,7 @@ use core::{
     ptr,
     sync::atomic::{
         AtomicPtr,
+        AtomicU16,
         AtomicU32,
         AtomicU8,
         Ordering::*, //
@@ -94,6 +95,9 @@ pub struct Ring {
     renamed: AtomicU8,
     /// For who keeps rings that nobody writes to: where it is to return.
     pub home: AtomicU8,
+    /// Of a ring in a task's table, the number of that, from 1 on; else 0. See
+    /// [`Tls`](super::task::Tls).
+    pub(super) table: AtomicU16,
     cursor: Cursor,
 
     // What a page turn touches.
@@ -168,6 +172,7 @@ impl Ring {
             home: AtomicU8::new(0),
             room: Room::new(room),
             link: AtomicU32::new(0),
+            table: AtomicU16::new(0),
         }
     }
 

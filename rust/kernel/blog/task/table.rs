@@ -48,6 +48,7 @@ pub const fn place_of(slot: u32) -> u32 {
 /// - From `first` on, there is a list of live rings of this task, at most one for each component;
 ///   it ends with null. New ones are put in at the front, by the task itself. They are taken out
 ///   under the lock of the table, and stay valid for as long as a log call can last.
+/// - A ring whose `table` is [`Self::number`] is in this list.
 /// - A pointer in `rings` points to one of these, or to what stands for none ([`Ring::none`]). The
 ///   task itself stores there, and a caller that takes a ring out of the list.
 #[repr(C, align(64))]
@@ -56,7 +57,7 @@ pub struct Tls {
     first: AtomicPtr<Ring>,
     /// The task, or null when this table is free.
     pub task: AtomicPtr<c_void>,
-    /// Position of this table in the slab of tables.
+    /// Position of this table in the slab of tables; there are at most [`Tls::MOST`].
     pub index: u32,
     /// What links free tables.
     pub link: AtomicU32,
@@ -78,6 +79,14 @@ impl Tls {
         PLACES,
         offset_of!(Self, task),
     ];
+
+    /// Most tables: each has a number other than 0.
+    pub const MOST: usize = u16::MAX as usize;
+
+    /// What rings know this table by.
+    fn number(&self) -> u16 {
+        self.index as u16 + 1
+    }
 
     /// Makes a free table. `none` is what [`Ring::none`] made.
     pub const fn new(index: u32, none: *mut Ring) -> Self {
@@ -144,6 +153,17 @@ impl Tls {
         Self::from(self.first.load(Acquire)).find(|ring| ring.slot() == slot)
     }
 
+    /// Whether this is a ring of the task, to the component of which this call logs.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::show`], but that the ring may be in another list, or in none.
+    #[inline]
+    pub unsafe fn has(&self, ring: &Ring) -> bool {
+        // ORDERING: Only this task stores its number, and nobody takes the ring out while it logs.
+        ring.table.load(Relaxed) == self.number()
+    }
+
     /// Has the fast path find this ring.
     ///
     /// # Safety
@@ -180,6 +200,8 @@ impl Tls {
                 .compare_exchange(first, new, AcqRel, Relaxed)
                 .is_ok()
             {
+                // INVARIANT: It is in the list.
+                ring.table.store(self.number(), Relaxed);
                 return Ok(());
             }
         }
@@ -204,6 +226,7 @@ impl Tls {
                 }
                 link = &ring.next;
             };
+            ring.table.store(0, Relaxed);
             let old = ptr::from_ref(ring).cast_mut();
             // The task may have another ring there by now, or put one there just now; but not this
             // one again.
@@ -235,6 +258,7 @@ impl Tls {
         while let Some(ring) = unsafe { at.as_ref() } {
             // Before it has another owner, in whose list it is.
             at = ring.next.load(Acquire);
+            ring.table.store(0, Relaxed);
             f(ring);
         }
     }

@@ -330,6 +330,7 @@ pub mod sync {
         }
 
         integer!(AtomicU8, u8);
+        integer!(AtomicU16, u16);
         integer!(AtomicU32, u32);
         integer!(AtomicU64, u64);
         atomic!(AtomicI32, i32);
