@@ -9,6 +9,7 @@
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t debugfs debug /sys/kernel/debug
+mount -t tracefs tracing /sys/kernel/tracing
 mount -t configfs config /sys/kernel/config
 . /lib.sh
 
