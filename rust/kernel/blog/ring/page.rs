@@ -28,6 +28,13 @@ use core::{
     }, //
 };
 
+/// Readers copy a page by words of this type, as most instructions of a read are this copy.
+#[cfg(CONFIG_BLOG_HOOKS)]
+type Word = AtomicU64;
+/// The models store records by words of 4 bytes, and know no atomic of another size there.
+#[cfg(not(CONFIG_BLOG_HOOKS))]
+type Word = AtomicU32;
+
 /// No page: the end of a chain.
 pub const NO_PAGE: u32 = u32::MAX;
 
@@ -215,8 +222,8 @@ impl PageHeader {
         };
         *head = info.bytes();
         // SAFETY: The page is larger than its header.
-        let mut from = unsafe { page.add(1) }.cast::<AtomicU32>();
-        let mut words = body.chunks_exact_mut(mem::size_of::<u32>());
+        let mut from = unsafe { page.add(1) }.cast::<Word>();
+        let mut words = body.chunks_exact_mut(mem::size_of::<Word>());
         for word in &mut words {
             // SAFETY: The page has at least `len` bytes, and is aligned to 8. About the writer that
             // may take the page away meanwhile, see "Data race by design" above.
