@@ -446,6 +446,11 @@ impl Memory {
         looks.find_map(|_| ring.info())
     }
 
+    /// Whether a ring is nobody's.
+    pub(crate) fn is_free(&self, id: u32) -> bool {
+        self.pool.store.ring(id).is_some_and(Ring::is_free)
+    }
+
     /// Index and position of the oldest page of a ring. Both may be another one's by now: what is
     /// there is to be confirmed by [`Self::copy`].
     pub(crate) fn oldest_page(&self, id: u32) -> Option<(u32, u64)> {

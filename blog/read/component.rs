@@ -9,10 +9,7 @@ use kernel::{
         wire::{
             dump::ComponentRoot,
             file as format,
-            record::{
-                Lost,
-                LOST_CAUSES, //
-            }, //
+            file::Kind, //
         }, //
     },
     prelude::*,
@@ -74,14 +71,8 @@ pub(super) struct ComponentWalk {
     section: Option<format::ComponentSection>,
     /// When the component was cleared last before the file began.
     cleared: u64,
-    /// Counts that belonged to no ring when the file began, as they were shown.
-    shown: Loose,
     /// Counts that belong to no ring, at the start of this pass.
-    now: Loose,
-    /// What of those this file told otherwise: those from before it began, and what was read of
-    /// rings that have another owner now. And what was read of those that have none now.
-    told: Loose,
-    free: Loose,
+    loose: Loose,
     rings: KVVec<RingWalk>,
     /// For a snapshot: what their tasks were doing.
     tasks: KVVec<Option<Writer>>,
@@ -103,10 +94,7 @@ impl ComponentWalk {
             removed: false,
             section: None,
             cleared: 0,
-            shown: Loose::default(),
-            now: Loose::default(),
-            told: Loose::default(),
-            free: Loose::default(),
+            loose: Loose::default(),
             rings: KVVec::new(),
             tasks: KVVec::new(),
             next: 0,
@@ -147,11 +135,11 @@ impl ComponentWalk {
             if self.section.is_none() {
                 self.generation = inner.generation;
                 self.cleared = inner.cleared;
-                if self.history {
-                    self.told = self.now;
-                    self.shown = self.now;
-                }
-                self.write(inner, out)?;
+                let before = match self.history {
+                    true => self.loose,
+                    false => Loose::default(),
+                };
+                self.write(inner, &before, out)?;
             }
             if self.generation != inner.generation {
                 return Ok(false);
@@ -168,8 +156,7 @@ impl ComponentWalk {
     fn begin(&mut self, inner: &Inner) {
         self.next = 0;
         self.step = RingStep::Section;
-        self.free = Loose::default();
-        self.now = self.state.loose(inner);
+        self.loose = self.state.loose(inner);
     }
 
     /// Goes on in the pass, up to the next section. False: all rings were looked at.
@@ -197,7 +184,8 @@ impl ComponentWalk {
                     return Ok(true);
                 }
             }
-            self.write(inner, out)?;
+            let loose = self.loose;
+            self.write(inner, &loose, out)?;
             Ok(false)
         })
     }
@@ -209,18 +197,25 @@ impl ComponentWalk {
         let Some(ring) = self.rings.get_mut(id as usize) else {
             return Ok(false);
         };
-        let Some(info) = memory.info(id) else {
-            // Free, or changing hands just now. What was read of it is with the counts of those
-            // that are gone.
-            ring.add_to(&mut self.free, self.form);
+        let info = memory.info(id);
+        let is_over = match &info {
+            Some(info) => !ring.is(info),
+            // It may be changing hands just now.
+            None => memory.is_free(id),
+        };
+        if is_over && !ring.is_empty() {
+            out.section(Kind::Released, &ring.released((self.id, id)))?;
+            *ring = RingWalk::NONE;
+            self.step = RingStep::Section;
+            return Ok(true);
+        }
+        let Some(info) = info.filter(|_| !self.settles) else {
             return Ok(false);
         };
-        if !ring.is(&info) {
-            ring.add_to(&mut self.told, self.form);
+        if ring.is_empty() {
             *ring = RingWalk::of(&info, self.history);
-            self.step = RingStep::Section;
         }
-        if self.settles || ring.is_empty() {
+        if ring.is_empty() {
             return Ok(false);
         }
         if !out.selection.choice().has_owner(&info.owner) {
@@ -240,7 +235,7 @@ impl ComponentWalk {
                     // A thread that has executed a program has its process's id.
                     (section.pid, section.tgid) = (task.pid, task.tgid);
                 }
-                out.ring(&section)?;
+                out.section(Kind::Ring, &section)?;
                 return Ok(true);
             }
         }
@@ -249,7 +244,7 @@ impl ComponentWalk {
         };
         let (form, mut found) = (self.form, None);
         if ring.ordinal < goal {
-            found = out.page(self.id, id, |to| ring.find(memory, id, form, to))?;
+            found = out.page((self.id, id), |to| ring.find(memory, id, to))?;
         }
         if let Some(found) = found {
             if ring.take(&found, form) && rescans > 0 {
@@ -261,7 +256,7 @@ impl ComponentWalk {
         self.step = RingStep::Next;
         if form == Form::Stream {
             if let Some(section) = ring.section((self.id, id), &info, form) {
-                out.ring(&section)?;
+                out.section(Kind::Ring, &section)?;
                 return Ok(true);
             }
         }
@@ -269,26 +264,14 @@ impl ComponentWalk {
     }
 
     /// Writes the component's section, if it says anything that it didn't say before.
-    fn write(&mut self, inner: &Inner, out: &mut Sections) -> Result {
-        // What happened since, without what rings report.
-        let since = self.now.sub(&self.told).sub(&self.free);
-        let mut loose = self.shown;
-        loose.add(0, &since.lost);
-        match self.form {
-            Form::Snapshot => loose.add(since.records, &[0; LOST_CAUSES]),
-            Form::Stream => {
-                // What rings had taken that are gone, and was not read: it never will be.
-                let lag = &mut loose.lost[Lost::ReaderLag as usize];
-                *lag = lag.wrapping_add(since.records);
-            }
-        }
+    fn write(&mut self, inner: &Inner, loose: &Loose, out: &mut Sections) -> Result {
         // What the file had before a later clear stays.
-        let section = section(&self.state.described(inner), self.id, &loose, self.cleared);
+        let section = section(&self.state.described(inner), self.id, loose, self.cleared);
         let known = self.section.as_ref();
         if known.is_some_and(|known| known.as_bytes() == section.as_bytes()) {
             return Ok(());
         }
-        out.component(&section)?;
+        out.section(Kind::Component, &section)?;
         self.section = Some(section);
         Ok(())
     }

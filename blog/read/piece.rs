@@ -14,10 +14,7 @@ use kernel::blog::wire::{
     record::{
         ControlRecord,
         Header,
-        Lost,
-        CONTROL_SIZE,
-        HEADER_SIZE,
-        TASK_SIZE, //
+        HEADER_SIZE, //
     }, //
 };
 
@@ -27,9 +24,6 @@ pub(crate) struct From {
     pub(crate) seq: u64,
     /// Of that page, what lies before this end is left out.
     pub(crate) end: u32,
-    /// The record that should come first. If another one does, a lost record has how many are
-    /// missing. `None`: that is not known.
-    pub(crate) next: Option<u64>,
 }
 
 pub(crate) struct Piece {
@@ -39,8 +33,6 @@ pub(crate) struct Piece {
     /// Number of its first record in the ring.
     pub(crate) first: u64,
     pub(crate) records: u64,
-    /// Records that are missing before it.
-    pub(crate) lag: u64,
 }
 
 /// The records of a copied page, control records too.
@@ -72,13 +64,10 @@ impl Records {
     }
 }
 
-/// Room for a lost and a task record.
-const FRONT: usize = (CONTROL_SIZE + TASK_SIZE) as usize;
-
 /// Cuts a copied page down to the part after a position; `None` if that is empty.
 ///
 /// `page` starts with a copy that `PageHeader::copy` has made, and so a well-formed one (where it
-/// isn't, nothing is left), and has room for a lost and a task record more.
+/// isn't, nothing is left), and has room for a task record more.
 pub(crate) fn cut(page: &mut [u8], from: &From) -> Option<Piece> {
     let mut info = PageInfo::read(page)?;
     let end = info.end() as usize;
@@ -114,19 +103,7 @@ pub(crate) fn cut(page: &mut [u8], from: &From) -> Option<Piece> {
     }
 
     let first = info.first.wrapping_add(before);
-    let lag = from.next.map_or(0, |next| first.saturating_sub(next));
-    let cause = Lost::ReaderLag as u8;
-    let lost = (lag != 0).then_some(ControlRecord::Lost { cause, count: lag });
-    let (mut front, mut start) = ([0; FRONT], 0);
-    // The task's own time may be long ago.
-    for record in lost.into_iter().chain(task) {
-        let size = record.size();
-        let to = front.get_mut(start..start + size)?;
-        to.copy_from_slice(record.bytes(info.base).get(..size)?);
-        start += size;
-    }
-    let front = front.get(..start)?;
-    let start = PAGE_HEADER_SIZE + start;
+    let start = PAGE_HEADER_SIZE + task.map_or(0, |task| task.size());
     let len = start + (end - read);
     if len > page.len() {
         return None;
@@ -134,8 +111,11 @@ pub(crate) fn cut(page: &mut [u8], from: &From) -> Option<Piece> {
     if start != read {
         page.copy_within(read..end, start);
     }
-    page.get_mut(PAGE_HEADER_SIZE..start)?
-        .copy_from_slice(front);
+    if let Some(task) = task {
+        // The task's own time may be long ago.
+        let front = page.get_mut(PAGE_HEADER_SIZE..start)?;
+        front.copy_from_slice(task.bytes(info.base).get(..task.size())?);
+    }
     let records = u64::from(info.records()).saturating_sub(before);
     info.first = first;
     info.commit = records << 32 | len as u64;
@@ -145,6 +125,5 @@ pub(crate) fn cut(page: &mut [u8], from: &From) -> Option<Piece> {
         end: end as u32,
         first,
         records,
-        lag,
     })
 }

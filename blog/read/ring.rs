@@ -11,10 +11,7 @@ use kernel::blog::{
     wire::{
         file as format,
         page::PageInfo,
-        record::{
-            Lost,
-            LOST_CAUSES, //
-        }, //
+        record::LOST_CAUSES, //
     }, //
 };
 
@@ -27,7 +24,6 @@ use crate::{
         },
         sections::Form, //
     },
-    registry::state::Loose, //
 };
 
 /// How often a page is looked for that its writer keeps taking away.
@@ -45,27 +41,19 @@ pub(crate) struct RingWalk {
     seq: u64,
     /// The page after that one, where it was seen: then that one is complete.
     next: u32,
-    /// What its section said, where it was written.
-    shown: Option<Shown>,
+    /// What its section said, where it was written: whether its owner had ended, how many it had
+    /// lost, and how many of these its records reported.
+    shown: Option<(bool, u64, u64)>,
+    /// The records of which its section said that it had taken them.
+    taken: u64,
     /// The record that comes next.
     pub(super) ordinal: u64,
     /// Whether records before the next piece are none that this reader has missed.
     history: bool,
-    /// Records missed, of which pieces have told.
-    lag: u64,
 }
 
 // There is one for each ring, in each open file.
-const _: () = assert!(size_of::<RingWalk>() <= 160);
-
-#[derive(Clone, Copy)]
-struct Shown {
-    retired: bool,
-    lag: u64,
-    records: u64,
-    lost: [u64; LOST_CAUSES],
-    told: u64,
-}
+const _: () = assert!(size_of::<RingWalk>() <= 96);
 
 /// A piece, and the page that it is from.
 pub(super) struct Found {
@@ -84,9 +72,9 @@ impl RingWalk {
         seq: 0,
         next: NO_PAGE,
         shown: None,
+        taken: 0,
         ordinal: 0,
         history: false,
-        lag: 0,
     };
 
     /// Nothing of a ring was read yet; nobody's if there is nothing to read.
@@ -112,19 +100,16 @@ impl RingWalk {
         self.first_seq == 0
     }
 
-    /// Adds what the file has already reported.
-    pub(super) fn add_to(&self, sum: &mut Loose, form: Form) {
-        let shown = self.shown.map(|shown| (shown.records, shown.lost));
-        let (shown, lost) = shown.unwrap_or((0, [0; LOST_CAUSES]));
-        let records = match form {
-            Form::Snapshot => shown,
-            Form::Stream => self.ordinal,
-        };
-        sum.add(records, &lost);
+    /// Says that the owner has this ring no more. `ids` are those of component and ring.
+    pub(super) fn released(&self, ids: (u32, u32)) -> format::Released {
+        format::Released {
+            component: ids.0,
+            ring: ids.1,
+            records: self.taken.max(self.ordinal),
+        }
     }
 
-    /// The ring's section, if it says anything that it didn't say before. `ids` are those of
-    /// component and ring.
+    /// The ring's section, if it says anything that it didn't say before.
     pub(crate) fn section(
         &mut self,
         ids: (u32, u32),
@@ -132,27 +117,19 @@ impl RingWalk {
         form: Form,
     ) -> Option<format::RingSection> {
         let retired = info.state == RingState::Retired;
-        let told = info.told.iter().fold(0u64, |sum, n| sum.wrapping_add(*n));
-        let same = |shown: Shown| {
-            (shown.retired, shown.lag) == (retired, self.lag)
-                && (shown.lost, shown.told) == (info.lost, told)
-        };
-        if self.shown.is_some_and(same) {
+        let sum = |all: [u64; LOST_CAUSES]| all.iter().fold(0u64, |sum, n| sum.wrapping_add(*n));
+        // Counts only grow.
+        let new = Some((retired, sum(info.lost), sum(info.told)));
+        if self.shown == new {
             return None;
         }
-        let shown = Shown {
-            retired,
-            lag: self.lag,
-            records: match form {
-                Form::Snapshot => info.records,
-                // Not what it has taken meanwhile: nobody knows whether that can still be read.
-                Form::Stream => self.ordinal,
-            },
-            lost: info.lost,
-            told,
+        self.shown = new;
+        self.taken = match form {
+            Form::Snapshot => info.records,
+            // Not what it has taken meanwhile: nobody knows whether that can still be read.
+            Form::Stream => self.ordinal,
         };
-        self.shown = Some(shown);
-        let mut section = format::RingSection {
+        Some(format::RingSection {
             component: ids.0,
             ring: ids.1,
             context: info.owner.context as u8,
@@ -164,26 +141,23 @@ impl RingWalk {
             tgid: info.owner.tgid,
             comm: info.owner.comm,
             exit_clock: info.exit_clock,
-            records: shown.records,
+            records: self.taken,
             lost: info.lost,
             told: info.told,
             pages: info.pages,
             reserved2: 0,
-        };
-        section.lost[Lost::ReaderLag as usize] = self.lag;
-        section.told[Lost::ReaderLag as usize] = self.lag;
-        Some(section)
+        })
     }
 
     /// Copies the next page with something new to `to`, and cuts what was read. Returns the length
-    /// of the piece; `None`: there is none, or they were taken away too often.
+    /// of the piece, and the record that the file should have next; `None`: there is none, or they
+    /// were taken away too often.
     pub(super) fn find(
         &self,
         memory: &Memory,
         id: u32,
-        form: Form,
         to: &mut [u8],
-    ) -> Option<(usize, Found)> {
+    ) -> Option<(usize, u64, Found)> {
         let (read, mut at) = match (self.page, self.next) {
             (NO_PAGE, _) => ((0, 0), None),
             (page, NO_PAGE) => ((self.seq, self.end), Some((page, self.seq))),
@@ -204,19 +178,19 @@ impl RingWalk {
                 return None;
             }
             if (seq, page.end()) > read {
-                let from = piece::From {
-                    seq: read.0,
-                    end: read.1,
-                    next: (form == Form::Stream && !self.history).then_some(self.ordinal),
+                let (seq_read, end) = read;
+                let piece = piece::cut(to, &piece::From { seq: seq_read, end })?;
+                let next = match self.history {
+                    true => piece.first,
+                    false => self.ordinal,
                 };
-                let piece = piece::cut(to, &from)?;
                 let found = Found {
                     index,
                     seq,
                     next: page.next,
                     piece,
                 };
-                return Some((found.piece.len, found));
+                return Some((found.piece.len, next, found));
             }
             if page.next == NO_PAGE {
                 return None;
@@ -234,7 +208,6 @@ impl RingWalk {
         self.end = found.piece.end;
         self.next = found.next;
         self.ordinal = found.piece.first.wrapping_add(found.piece.records);
-        self.lag = self.lag.wrapping_add(found.piece.lag);
         self.history = false;
         missed && form == Form::Snapshot
     }

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writes the sections of a snapshot or a stream, one at a time.
+//! Writes the sections of a snapshot or a stream.
 //!
-//! A [`Walk`](super::walk::Walk) decides what comes next. [`Sections`] holds at most one section,
-//! until it has been read. So an open file needs room for one page only.
+//! A [`Walk`](super::walk::Walk) decides what comes next. [`Sections`] holds what one step of it
+//! has written, until that has been read. From the first component on, that is one page at most.
 
-use core::{
-    iter,
-    mem, //
-};
+use core::iter;
 use kernel::{
     blog::wire::{
         file as format,
         file::Kind,
         record::{
-            CONTROL_SIZE,
             TASK_SIZE,
             WIRE_VERSION, //
         }, //
@@ -57,13 +53,11 @@ const TASKS: usize = 128;
 /// What stands before the payload of a section.
 const HEADER: usize = size_of::<format::SectionHeader>();
 /// Room for a page, and for what a reader may add to it.
-pub(crate) const PAGE_ROOM: usize = PAGE_SIZE + (CONTROL_SIZE + TASK_SIZE) as usize;
-/// Room for the largest section: its header, what stands before a page, and what
-/// [`Selection::take_out`] needs for that.
-const ROOM: usize = HEADER + size_of::<format::Page>() + 2 * PAGE_ROOM + 8;
-
-const _: () = assert!(HEADER + IMAGES * size_of::<format::Image>() + 8 <= ROOM);
-const _: () = assert!(HEADER + TASKS * size_of::<format::Task>() + 8 <= ROOM);
+pub(crate) const PAGE_ROOM: usize = PAGE_SIZE + TASK_SIZE as usize;
+/// Room for a page's section: its header, what stands before and after the page, and what
+/// [`Selection::take_out`] needs for that. Before the first page, there may be longer ones.
+const ROOM: usize =
+    HEADER + size_of::<format::Page>() + 2 * PAGE_ROOM + size_of::<format::PageEnd>() + 8;
 
 /// Random id of this run of BLog: two files of it give a site that is in both the same id.
 static BOOT_ID: SetOnce<[u8; 16]> = SetOnce::new();
@@ -112,26 +106,20 @@ pub(crate) fn file_header(form: Form) -> Result<format::FileHeader> {
     Ok(header)
 }
 
-/// The section that is being read.
+/// The sections that are being read.
 pub(crate) struct Sections {
-    /// It starts with the section, of which the reader has what comes before `read`, and gets what
-    /// comes before `whole`. `len`: what there is of it while it is being made.
+    /// It starts with whole sections, of which the reader has what comes before `read`, and gets
+    /// what comes before `whole`. The next one is made behind them, and there is `len` in all.
     out: KVVec<u8>,
     read: usize,
     whole: usize,
     len: usize,
-    /// Sections so far, and rings and pages among them.
+    /// Sections and images so far.
     sections: u32,
-    rings: u32,
-    pages: u32,
     images: usize,
-    /// Images whose side tables, if they have any, were written.
-    tables: usize,
     /// [`clock::versions`] of the pairs so far, and the clock of the last one.
     versions: (u32, u32),
     told: u64,
-    /// What the tasks of the section before wait for.
-    waits: KVec<format::Wait>,
     /// What the reader gets.
     pub(crate) selection: Selection,
 }
@@ -146,13 +134,9 @@ impl Sections {
             whole: 0,
             len: 0,
             sections: 0,
-            rings: 0,
-            pages: 0,
             images: 0,
-            tables: 0,
             versions: (0, 0),
             told: 0,
-            waits: KVec::new(),
             selection: Selection::new(addresses),
         };
         new.push(header.as_bytes())?;
@@ -174,12 +158,12 @@ impl Sections {
         self.selection.chosen.is_some()
     }
 
-    /// What of the section has not been read.
+    /// What of the sections has not been read.
     pub(crate) fn pending(&self) -> &[u8] {
         self.out.get(self.read..self.whole).unwrap_or_default()
     }
 
-    /// Goes on by `n` bytes. When all is read, there is room for the next section.
+    /// Goes on by `n` bytes. When all is read, there is room for the next sections.
     pub(crate) fn consume(&mut self, n: usize) {
         self.read = self.read.saturating_add(n);
         if self.read >= self.whole {
@@ -198,17 +182,17 @@ impl Sections {
         Ok(())
     }
 
-    /// Starts a section, when the one before has been read; what is pushed from here on is its
-    /// payload. Nobody reads it before [`Self::end`].
+    /// Starts a section; what is pushed from here on is its payload. Nobody reads it before
+    /// [`Self::end`].
     pub(crate) fn begin(&mut self) {
-        self.len = HEADER;
+        self.len = self.whole + HEADER;
     }
 
     pub(crate) fn end(&mut self, kind: Kind) -> Result {
         let len = self.len;
         // Padding, or more than that
         self.push(&[0; 7])?;
-        let section = self.out.get_mut(..len).ok_or(EINVAL)?;
+        let section = self.out.get_mut(self.whole..len).ok_or(EINVAL)?;
         let (place, payload) = section.split_first_chunk_mut::<HEADER>().ok_or(EINVAL)?;
         let mut header = format::SectionHeader {
             magic: format::SECTION_MAGIC,
@@ -233,17 +217,11 @@ impl Sections {
         self.end(kind)
     }
 
-    /// Writes what stands first, one with each call: the system, the clock. False: it is all there.
-    pub(crate) fn head(&mut self) -> Result<bool> {
-        match self.sections {
-            0 => self.section(Kind::System, &system())?,
-            1 => {
-                clock::tick();
-                self.clock()?;
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
+    /// Writes what stands first: the system, the clock.
+    pub(crate) fn head(&mut self) -> Result {
+        self.section(Kind::System, &system())?;
+        clock::tick();
+        self.clock()
     }
 
     /// Writes the pairs of clocks that were not written yet.
@@ -273,33 +251,26 @@ impl Sections {
         }
     }
 
-    /// Writes the images that were not written yet, as far as they fit, and before them the side
-    /// tables that they have, one with each call; false: there are none. A reader that may not see
-    /// addresses gets no arguments of sites that come later.
-    pub(crate) fn images(&mut self) -> Result<bool> {
+    /// Writes the images that were not written yet, and before them the side tables that they have.
+    /// A reader that may not see addresses gets no arguments of sites that come later.
+    pub(crate) fn images(&mut self) -> Result {
         registry::with_images(|images| {
-            let mut new = images.list().iter().enumerate().skip(self.tables);
-            if let Some((at, image)) = new.find(|(_, image)| !image.table.is_empty()) {
+            let new = images.list().get(self.images..).unwrap_or_default();
+            for image in new.iter().filter(|image| !image.table.is_empty()) {
                 self.begin();
                 self.push(&image.table)?;
                 self.end(Kind::Table)?;
-                self.tables = at + 1;
-                return Ok(true);
             }
-            self.tables = images.list().len();
-            let new = images.list().get(self.images..).unwrap_or_default();
-            if new.is_empty() {
-                return Ok(false);
+            for some in new.chunks(IMAGES) {
+                self.begin();
+                for image in some {
+                    self.selection.add(image.entry.first, &image.facts)?;
+                    self.push(image.entry.as_bytes())?;
+                }
+                self.end(Kind::Images)?;
             }
-            self.begin();
-            for image in new.iter().take(IMAGES) {
-                let entry = image.entry;
-                self.selection.add(entry.first, &image.facts)?;
-                self.push(entry.as_bytes())?;
-                self.images += 1;
-            }
-            self.end(Kind::Images)?;
-            Ok(true)
+            self.images += new.len();
+            Ok(())
         })
     }
 
@@ -307,15 +278,10 @@ impl Sections {
     /// `slots`, and who holds the locks that these wait for; then, what they wait for. `from` is
     /// that of [`tables::next`]. False: there are none.
     pub(super) fn tasks(&mut self, from: &mut u32, slots: impl Fn(u32) -> bool) -> Result<bool> {
+        let mut waits = KVec::new();
         self.begin();
-        if !self.waits.is_empty() {
-            for wait in &mem::take(&mut self.waits) {
-                self.push(wait.as_bytes())?;
-            }
-            self.end(Kind::Waits)?;
-            return Ok(true);
-        }
-        while self.len <= HEADER + (TASKS - 1 - format::WAIT_LINKS) * size_of::<format::Task>() {
+        let most = self.len + (TASKS - 1 - format::WAIT_LINKS) * size_of::<format::Task>();
+        while self.len <= most {
             let choice = self.selection.choice();
             let mut chain = WaitChain::default();
             let mut writers = iter::from_fn(|| {
@@ -328,60 +294,56 @@ impl Sections {
             };
             self.push(writer.task.as_bytes())?;
             for (wait, holder) in chain.iter().flatten() {
-                self.waits.push(*wait, GFP_KERNEL)?;
+                waits.push(*wait, GFP_KERNEL)?;
                 if let Some(holder) = holder {
                     self.push(holder.as_bytes())?;
                 }
             }
         }
-        let any = self.len > HEADER;
-        if any {
-            self.end(Kind::Tasks)?;
+        if self.len == self.whole + HEADER {
+            return Ok(false);
         }
-        Ok(any)
-    }
-
-    pub(crate) fn component(&mut self, section: &format::ComponentSection) -> Result {
-        self.section(Kind::Component, section)
-    }
-
-    pub(super) fn ring(&mut self, section: &format::RingSection) -> Result {
-        self.rings = self.rings.wrapping_add(1);
-        self.section(Kind::Ring, section)
+        self.end(Kind::Tasks)?;
+        if !waits.is_empty() {
+            self.begin();
+            for wait in &waits {
+                self.push(wait.as_bytes())?;
+            }
+            self.end(Kind::Waits)?;
+        }
+        Ok(true)
     }
 
     /// Writes a page of a ring, or a piece of it.
     ///
     /// `fill` puts it at the start of a slice that has room for a page and for what a reader may
-    /// add, and returns its length; `None`: there is nothing to write. Returns what `fill` did.
+    /// add, and returns its length and [`format::PageEnd::next`]; `None`: there is nothing to
+    /// write. Returns what `fill` did.
     pub(super) fn page<T>(
         &mut self,
-        component: u32,
-        ring: u32,
-        fill: impl FnOnce(&mut [u8]) -> Option<(usize, T)>,
+        (component, ring): (u32, u32),
+        fill: impl FnOnce(&mut [u8]) -> Option<(usize, u64, T)>,
     ) -> Result<Option<T>> {
         self.begin();
         self.push(format::Page { component, ring }.as_bytes())?;
         let room = self.out.get_mut(self.len..self.len + 2 * PAGE_ROOM);
         let room = room.ok_or(EINVAL)?;
-        let Some((mut len, result)) = room.get_mut(..PAGE_ROOM).and_then(fill) else {
+        let Some((mut len, next, result)) = room.get_mut(..PAGE_ROOM).and_then(fill) else {
             return Ok(None);
         };
         if !self.selection.is_all() {
             len = self.selection.take_out(room, len);
         }
         self.len += len;
+        self.push(format::PageEnd { next }.as_bytes())?;
         self.end(Kind::Page)?;
-        self.pages = self.pages.wrapping_add(1);
         Ok(Some(result))
     }
 
     pub(super) fn end_of_file(&mut self) -> Result {
         let end = format::End {
             sections: self.sections,
-            rings: self.rings,
-            pages: self.pages,
-            reserved: 0,
+            reserved: [0; 3],
         };
         self.section(Kind::End, &end)
     }

@@ -50,42 +50,20 @@ pub(crate) fn looks() -> u64 {
     LOOKS.load(Relaxed)
 }
 
-/// How far a snapshot is.
-pub(crate) struct Point {
-    pub(crate) at: Position,
-    /// Whether it is of all components, and nothing was selected.
-    pub(crate) is_whole: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Position {
-    /// After the images.
-    Images,
-    /// After the tasks, before the components and their rings.
-    Tasks,
-    /// After all, before the end.
-    End,
-}
-
-/// How a part writes the next of the sections that it has for a snapshot at this point; false:
-/// there is no more. The number is 0 at first, and then as the part has left it. Set before there
-/// are files.
-pub(crate) static SECTIONS: SetOnce<fn(&mut Sections, &Point, &mut u64) -> Result<bool>> =
-    SetOnce::new();
+/// How a part writes its sections of a snapshot of all components for which nothing was chosen:
+/// once before the rings, and once after them, which the argument says. Set before there are files.
+pub(crate) static SECTIONS: SetOnce<fn(&mut Sections, bool) -> Result> = SetOnce::new();
 
 #[derive(Clone, Copy)]
 enum Step {
     Head,
     Images,
-    /// What the part has at this point of a snapshot, and how far that is.
-    Part(Position, u64),
     Tasks,
     /// The component with this place in the list, and its rings.
     Component(usize),
     Rings(usize),
     /// Modules that were loaded meanwhile, and the clocks.
-    LateImages,
-    LateClock,
+    Late,
     Idle,
     End,
     Done,
@@ -234,24 +212,28 @@ impl Walk {
         Step::Idle
     }
 
-    /// Makes the next section, or none if there is nothing to say.
+    /// Makes the next sections, or none if there is nothing to say.
     fn advance(&mut self) -> Result {
         self.step = match self.step {
-            Step::Head => match self.out.head()? {
-                true => Step::Head,
-                false => self.start_pass()?,
-            },
-            Step::Images => match (self.out.images()?, self.form) {
-                (true, _) => Step::Images,
-                (false, Form::Snapshot) => Step::Part(Position::Images, 0),
-                (false, Form::Stream) => Step::Component(0),
-            },
-            Step::Part(at, from) => self.part(at, from)?,
+            Step::Head => {
+                self.out.head()?;
+                self.start_pass()?
+            }
+            Step::Images => {
+                self.out.images()?;
+                match self.form {
+                    Form::Snapshot => {
+                        self.part(false)?;
+                        Step::Tasks
+                    }
+                    Form::Stream => Step::Component(0),
+                }
+            }
             Step::Tasks => {
                 let slots = has_slot(self.only.is_none(), &self.out, &self.components);
                 match self.out.tasks(&mut self.task, slots)? {
                     true => Step::Tasks,
-                    false => Step::Part(Position::Tasks, 0),
+                    false => Step::Component(0),
                 }
             }
             Step::Component(at) => self.component(at)?,
@@ -262,17 +244,21 @@ impl Walk {
                     false => Step::Component(at + 1),
                 }
             }
-            Step::LateImages => match (self.out.images()?, self.form) {
-                (true, _) => Step::LateImages,
-                (false, Form::Snapshot) => Step::Part(Position::End, 0),
-                (false, Form::Stream) => Step::LateClock,
-            },
-            Step::LateClock => {
-                if self.written != 0 {
-                    clock::tick();
-                    self.out.new_clock(false)?;
+            Step::Late => {
+                self.out.images()?;
+                match self.form {
+                    Form::Snapshot => {
+                        self.part(true)?;
+                        Step::End
+                    }
+                    Form::Stream => {
+                        if self.written != 0 || self.has_data() {
+                            clock::tick();
+                            self.out.new_clock(false)?;
+                        }
+                        self.end_pass()
+                    }
                 }
-                self.end_pass()
             }
             Step::Idle => {
                 // What comes next may be after a sleep, or by another clock.
@@ -289,28 +275,19 @@ impl Walk {
         Ok(())
     }
 
-    /// Has the part write its next section.
-    fn part(&mut self, at: Position, mut from: u64) -> Result<Step> {
-        let point = Point {
-            at,
-            is_whole: self.only.is_none() && !self.out.is_chosen(),
-        };
-        if let Some(sections) = SECTIONS.as_ref() {
-            if sections(&mut self.out, &point, &mut from)? {
-                return Ok(Step::Part(at, from));
-            }
+    /// Has the part write its sections.
+    fn part(&mut self, late: bool) -> Result {
+        let is_whole = self.only.is_none() && !self.out.is_chosen();
+        match SECTIONS.as_ref().filter(|_| is_whole) {
+            Some(sections) => sections(&mut self.out, late),
+            None => Ok(()),
         }
-        Ok(match at {
-            Position::Images => Step::Tasks,
-            Position::Tasks => Step::Component(0),
-            Position::End => Step::End,
-        })
     }
 
     fn component(&mut self, at: usize) -> Result<Step> {
         let parts = self.components.split_at_mut_checked(at);
         let Some((before, [watched, ..])) = parts else {
-            return Ok(Step::LateImages);
+            return Ok(Step::Late);
         };
         if let (Form::Snapshot, Some(before)) = (self.form, before.last_mut()) {
             watched.take_over(before);

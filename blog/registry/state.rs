@@ -151,17 +151,6 @@ impl Loose {
             *to = to.wrapping_add(*n);
         }
     }
-
-    pub(crate) fn sub(&self, other: &Self) -> Self {
-        let mut lost = self.lost;
-        for (to, n) in lost.iter_mut().zip(other.lost) {
-            *to = to.saturating_sub(n);
-        }
-        Self {
-            records: self.records.saturating_sub(other.records),
-            lost,
-        }
-    }
 }
 
 /// What the component's lock protects.

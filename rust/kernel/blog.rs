@@ -167,7 +167,7 @@ macro_rules! as_bytes {
 
 as_bytes! {
     file: FileHeader SectionHeader System Clock ClockPair Image Task Wait
-        ComponentSection RingSection Page Counts End;
+        ComponentSection RingSection Page PageEnd Released Counts End;
     persist: Region Facts;
 }
 

@@ -5,6 +5,7 @@
 // at the inside. It never runs outside of a test.
 
 use core::{
+    array,
     mem,
     ptr,
     sync::atomic::{
@@ -356,10 +357,30 @@ pub(crate) struct ReadComponent {
     pub(crate) id: u32,
     pub(crate) name: KVec<u8>,
     pub(crate) attached: bool,
+    /// What belongs to no ring, without what the rings of this file have. `lost` also has what the
+    /// reader of a stream has missed.
     pub(crate) gone: u64,
     pub(crate) lost: [u64; LOST_CAUSES],
+    /// What its section says, and said at first; and what the file has of rings that were taken
+    /// from their owners.
+    raw: (u64, [u64; LOST_CAUSES]),
+    first: u64,
+    released: (u64, [u64; LOST_CAUSES]),
     /// What is older is left out.
     cleared: u64,
+}
+
+impl ReadComponent {
+    fn count(&mut self, stream: bool) -> Result {
+        check(self.raw.0 >= self.first, "fewer records than before")?;
+        let gone = self.raw.0.saturating_sub(self.released.0);
+        self.gone = if stream { self.first } else { gone };
+        self.lost = array::from_fn(|n| self.raw.1[n].saturating_sub(self.released.1[n]));
+        if stream {
+            self.lost[Lost::ReaderLag as usize] += gone.saturating_sub(self.first);
+        }
+        Ok(())
+    }
 }
 
 /// What a snapshot says of a ring.
@@ -370,6 +391,7 @@ pub(crate) struct ReadRing {
     pub(crate) pid: i32,
     pub(crate) comm: [u8; 16],
     pub(crate) retired: bool,
+    released: bool,
     pub(crate) exit_clock: u64,
     pub(crate) records: u64,
     pub(crate) lost: [u64; LOST_CAUSES],
@@ -512,11 +534,9 @@ impl Read {
                         self.counts[late as usize] += u64_at(payload, 8 + 8 * at as usize)?;
                     }
                 }
-                Kind::End if self.stream => self.ended = true,
+                Kind::Released => self.released(payload)?,
                 Kind::End => {
                     check(u32_at(payload, 0)? == self.index, "number of sections")?;
-                    let rings = u32_at(payload, 4)? as usize;
-                    check(rings == self.rings.len(), "number of rings")?;
                     self.ended = true;
                 }
                 _ => (),
@@ -564,22 +584,48 @@ impl Read {
     fn component(&mut self, payload: &[u8]) -> Result {
         check(payload.len() == 160, "size of a component")?;
         let id = u32_at(payload, 0)?;
+        let raw = (u64_at(payload, 24)?, counts_at(payload, 32)?);
+        let known = self.components.iter().find(|known| known.id == id);
+        let (first, released) = known.map_or((raw.0, (0, [0; LOST_CAUSES])), |known| {
+            (known.first, known.released)
+        });
         self.components.retain(|known| known.id != id);
         let name = payload[96..152].split(|b| *b == 0).next().unwrap_or(&[]);
         let mut copy = KVec::new();
         copy.extend_from_slice(name, GFP_KERNEL)?;
-        self.components.push(
-            ReadComponent {
-                id,
-                name: copy,
-                attached: payload[7] != 0,
-                gone: u64_at(payload, 24)?,
-                lost: counts_at(payload, 32)?,
-                cleared: u64_at(payload, 152)?,
-            },
-            GFP_KERNEL,
-        )?;
-        Ok(())
+        let mut new = ReadComponent {
+            id,
+            name: copy,
+            attached: payload[7] != 0,
+            gone: 0,
+            lost: [0; LOST_CAUSES],
+            raw,
+            first,
+            released,
+            cleared: u64_at(payload, 152)?,
+        };
+        new.count(self.stream)?;
+        Ok(self.components.push(new, GFP_KERNEL)?)
+    }
+
+    /// A ring was taken from its owner.
+    fn released(&mut self, payload: &[u8]) -> Result {
+        check(payload.len() == 16, "size of a released ring")?;
+        let (component, id) = (u32_at(payload, 0)?, u32_at(payload, 4)?);
+        let same = |ring: &&mut ReadRing| (ring.component, ring.id) == (component, id);
+        let ring = self.rings.iter_mut().rev().find(same);
+        let ring = ring.filter(|ring| !ring.released);
+        let mut lost = [0; LOST_CAUSES];
+        if let Some(ring) = ring {
+            (ring.released, lost) = (true, ring.lost);
+        }
+        let mut components = self.components.iter_mut();
+        let of = components.find(|c| c.id == component).ok_or(EINVAL)?;
+        of.released.0 += u64_at(payload, 8)?;
+        for (sum, n) in of.released.1.iter_mut().zip(lost) {
+            *sum += n;
+        }
+        of.count(self.stream)
     }
 
     fn ring(&mut self, payload: &[u8]) -> Result {
@@ -589,7 +635,7 @@ impl Read {
         let same = |known: &ReadRing| (known.component, known.id) == (component, id);
         let at = self.rings.iter().rposition(same).filter(|at| {
             let known = &self.rings[*at];
-            self.stream && known.pid == pid && (retired || !known.retired)
+            self.stream && !known.released && known.pid == pid && (retired || !known.retired)
         });
         if at.is_none() {
             let new = ReadRing {
@@ -599,6 +645,7 @@ impl Read {
                 pid,
                 comm: payload[24..40].try_into().map_err(|_| EINVAL)?,
                 retired,
+                released: false,
                 exit_clock: 0,
                 records: 0,
                 lost: [0; LOST_CAUSES],
@@ -633,12 +680,16 @@ impl Read {
         check(self.stream || last, "page of another ring")?;
         let ring = self.rings.iter_mut().rfind(|ring| same(ring));
         let ring = ring.ok_or(EINVAL)?;
-        let page = &payload[8..];
+        let end = payload.len().checked_sub(8).ok_or(EINVAL)?;
+        let (page, next) = (payload.get(8..end).ok_or(EINVAL)?, u64_at(payload, end)?);
         check(u32_at(page, 0)? == PAGE_MAGIC, "page magic")?;
         check(u32_at(page, 8)? == ring.id, "ring of a page")?;
         let (first, commit) = (u64_at(page, 32)?, u64_at(page, 40)?);
         check(commit as u32 as usize == page.len(), "end of a page")?;
-        let (before, lag) = (ring.numbers.len() as u64, ring.lag());
+        let before = ring.numbers.len() as u64;
+        check(next <= first, "records come again")?;
+        let lag = if self.stream { first - next } else { 0 };
+        ring.in_band[Lost::ReaderLag as usize] += lag;
         ring.pages += 1;
         let (mut at, mut records, mut base) = (PAGE_HEADER_SIZE, 0, u64_at(page, 24)?);
         let mut last = base;
@@ -687,7 +738,6 @@ impl Read {
         }
         check(at == page.len(), "last record is cut")?;
         check(commit >> 32 == records, "number of records")?;
-        let lag = ring.lag() - lag;
         match ring.first {
             None => ring.first = Some(first - lag),
             Some(_) if self.stream => check(first == ring.next + lag, "missed in silence")?,

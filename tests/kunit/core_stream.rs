@@ -186,7 +186,6 @@ mod suite {
             assert_eq!(ring.next, n);
             assert!(ring.lag() > 0);
             assert_eq!(first + ring.numbers.len() as u64 + ring.lag(), n);
-            assert_eq!(ring.lost[Lost::ReaderLag as usize], ring.lag());
             assert!(ring.numbers.windows(2).all(|pair| pair[0] < pair[1]));
             assert_eq!(tape.read.components[0].lost[Lost::ReaderLag as usize], 0);
         }

@@ -47,11 +47,7 @@ use crate::{
     },
     read::{
         sections::Sections,
-        walk::{
-            Point,
-            Position,
-            SECTIONS, //
-        }, //
+        walk::SECTIONS, //
     },
     registry::images::RESERVE, //
 };
@@ -125,30 +121,21 @@ fn start() {
     SECTIONS.populate(sections);
 }
 
-/// Writes the next page of counts that has any; `from`: how many pages were looked at. A reader
-/// that has made a choice gets none: the counts are those of all components.
-fn sections(out: &mut Sections, point: &Point, from: &mut u64) -> Result<bool> {
-    let late = match point.at {
-        Position::Images => 0,
-        Position::End => 1,
-        Position::Tasks => return Ok(false),
-    };
-    let all = (*from as usize..).map_while(|n| Some((n, page(n)?)));
+/// Writes the pages of counts that have any.
+fn sections(out: &mut Sections, late: bool) -> Result {
     let is_set = |count: &AtomicU64| count.load(Relaxed) != 0;
-    let mut some = all.filter(|(_, page)| page.iter().any(is_set));
-    let Some((n, page)) = some.next().filter(|_| point.is_whole) else {
-        return Ok(false);
-    };
-    let header = format::Counts {
-        first: (n * SITES) as u32,
-        late,
-    };
-    out.begin();
-    out.push(header.as_bytes())?;
-    for count in page {
-        out.push(&count.load(Relaxed).to_ne_bytes())?;
+    let all = (0..).map_while(|n| Some((n, page(n)?)));
+    for (n, page) in all.filter(|(_, page)| page.iter().any(is_set)) {
+        let header = format::Counts {
+            first: (n * SITES) as u32,
+            late: late.into(),
+        };
+        out.begin();
+        out.push(header.as_bytes())?;
+        for count in page {
+            out.push(&count.load(Relaxed).to_ne_bytes())?;
+        }
+        out.end(Kind::Counts)?;
     }
-    out.end(Kind::Counts)?;
-    *from = n as u64 + 1;
-    Ok(true)
+    Ok(())
 }

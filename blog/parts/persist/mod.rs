@@ -16,6 +16,10 @@ use core::{
 use kernel::{
     bindings,
     blog::wire::{
+        file::{
+            Kind,
+            SectionHeader, //
+        },
         name::is_reserved,
         persist::{
             is_used,
@@ -269,31 +273,31 @@ fn note_facts() {
 fn facts(to: &mut [u8], len: &mut usize) -> Result {
     let mut out = Sections::new(Form::Snapshot, true)?;
     let mut take = |out: &mut Sections| {
-        let bytes = out.pending();
-        let end = *len + bytes.len();
-        glue::copy(to.get_mut(*len..end).ok_or(ENOSPC)?, bytes);
-        *len = end;
-        out.consume(usize::MAX);
+        while let Some(header) = SectionHeader::read(out.pending()) {
+            let size = (SectionHeader::SIZE + header.len as usize).next_multiple_of(8);
+            let bytes = out.pending().get(..size).ok_or(EINVAL)?;
+            glue::copy(to.get_mut(*len..*len + size).ok_or(ENOSPC)?, bytes);
+            *len += size;
+            out.consume(size);
+        }
         Ok::<(), Error>(())
     };
     // Without a file's header.
     out.consume(usize::MAX);
-    while out.head()? {
-        take(&mut out)?;
-    }
+    out.head()?;
+    take(&mut out)?;
     for state in registry::components() {
         state.look(|inner| {
             let loose = state.loose(inner);
             let id = region::component(state.slot());
             let root = state.described(inner);
-            out.component(&component::section(&root, id, &loose, root.cleared))
+            let section = component::section(&root, id, &loose, root.cleared);
+            out.section(Kind::Component, &section)
         })?;
         take(&mut out)?;
     }
-    while out.images()? {
-        take(&mut out)?;
-    }
-    Ok(())
+    out.images()?;
+    take(&mut out)
 }
 
 /// Has the next boot not look at a component's pages. Nobody logs to it any more.

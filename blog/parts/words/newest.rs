@@ -293,7 +293,6 @@ impl Newest {
         let from = piece::From {
             seq: self.seq,
             end: start as u32,
-            next: None,
         };
         let piece = piece::cut(page.get_mut(..PAGE_ROOM)?, &from)?;
         Some((piece.len, start, end - start))

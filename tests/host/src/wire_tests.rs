@@ -93,7 +93,7 @@ fn numbers_and_names_do_not_change() {
     ];
     assert_eq!(contexts, want);
     let kinds = (0..=u16::MAX).filter_map(|n| Some((n, Kind::from_u16(n)? as u16)));
-    assert_eq!(kinds.collect::<Vec<_>>(), (1..=11).map(|n| (n, n)).collect::<Vec<_>>());
+    assert_eq!(kinds.collect::<Vec<_>>(), (1..=15).map(|n| (n, n)).collect::<Vec<_>>());
     assert_eq!((dump::RING_BUSY, SECTION_MAX), (0x8000_0000, 0x100_0000));
 }
 
@@ -137,6 +137,8 @@ fn formats_rst_has_the_fields_of_all_structures() {
         ("file::ComponentSection", file::ComponentSection::FIELDS),
         ("file::RingSection", file::RingSection::FIELDS),
         ("file::Page", file::Page::FIELDS),
+        ("file::PageEnd", file::PageEnd::FIELDS),
+        ("file::Released", file::Released::FIELDS),
         ("file::Counts", file::Counts::FIELDS),
         ("file::End", file::End::FIELDS),
         ("persist::Region", Region::FIELDS),

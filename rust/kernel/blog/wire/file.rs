@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The snapshot file, version 3: a stream of sections that each stand alone.
+//! The snapshot file, version 4: a stream of sections that each stand alone.
 //!
 //! `blog/` writes it through its files, and crash tools build it out of a dump.
 //! Documentation/blog/formats.rst has the order of the sections.
@@ -18,10 +18,10 @@
 
 use super::record::LOST_CAUSES;
 
-/// Version of the file layout. Version 1 is the same without what its structures have been given
-/// since, at their ends: those fields say from which version on they are there. No file has
-/// version 2.
-pub const VERSION: u32 = 3;
+/// Version of the file layout. Older versions are the same without what structures have been given
+/// since, at their ends, and without later kinds of section; what the counts of a component mean
+/// has changed. All of that says from which version on it is so. No file has version 2.
+pub const VERSION: u32 = 4;
 /// First 8 bytes of the file.
 pub const FILE_MAGIC: [u8; 8] = *b"BLOGSNAP";
 /// In [`FileHeader::flags`]: written by a file `stream`. Sections repeat as things change, Page
@@ -78,7 +78,7 @@ numbered! {
         /// Payload [`RingSection`].
         Ring = 5,
         /// Payload [`Page`], then the page's bytes from its start up to its published end
-        /// (`record::PageInfo` and the records).
+        /// (`record::PageInfo` and the records), and from version 4 on a [`PageEnd`].
         Page = 6,
         /// Payload [`End`].
         End = 7,
@@ -90,6 +90,17 @@ numbered! {
         Table = 10,
         /// Payload: any number of [`Wait`].
         Waits = 11,
+        /// Payload [`Released`], from version 4 on.
+        Released = 12,
+        /// Reserved for files that a program saves. Payload: a side table of an image, as a file
+        /// has it.
+        SideTable = 13,
+        /// Reserved for files that a program saves. Payload: the kernel's log, as `/dev/kmsg` has
+        /// it.
+        KernelLog = 14,
+        /// Reserved for files that a program saves. Payload: the settings of the components, a line
+        /// of text for each.
+        Settings = 15,
     }
 }
 
@@ -305,10 +316,15 @@ wire! {
         pub rings: u32,
         /// 0.
         pub reserved: u32,
-        /// Records that no longer belong to any ring of this file: all that rings had taken which
-        /// were then given to another task.
+        /// Records of rings that were taken from their owners. Before version 4: of those that are
+        /// no rings of this file.
+        ///
+        /// In a stream, the first section of a component has what was gone before, and 0 if it came
+        /// later. What this has more than that and than the sum of [`Released::records`] is what
+        /// the reader has missed.
         pub gone_records: u64,
-        /// Losses that belong to no ring of this file, by `record::Lost`.
+        /// Losses that belong to no ring, by `record::Lost`. Before version 4: to no ring of this
+        /// file. Since then, those of [`Released`] rings are among them.
         pub lost: [u64; LOST_CAUSES],
         /// Name, NUL padded.
         pub name: [u8; NAME_MAX],
@@ -392,16 +408,39 @@ wire! {
 }
 
 wire! {
+    /// The end of the payload of [`Kind::Page`], after the page's bytes.
+    #[derive(Clone, Copy, Debug)]
+    pub struct PageEnd: 8 {
+        /// The record of the ring that would have been next in this file. If the page begins with a
+        /// later one, the reader was too slow for those between. What was gone before the file
+        /// began is not between.
+        pub next: u64,
+    }
+}
+
+wire! {
+    /// Payload of [`Kind::Released`]: a ring was taken from the owner that it had. Its records and
+    /// losses are among those of the component that belong to no ring, when the component's section
+    /// comes again. A later [`RingSection`] with its id is about another owner.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Released: 16 {
+        /// [`ComponentSection::id`].
+        pub component: u32,
+        /// [`RingSection::ring`].
+        pub ring: u32,
+        /// How many of its records the file accounts for: what it has, and what was missing before
+        /// that. The owner may have logged more.
+        pub records: u64,
+    }
+}
+
+wire! {
     /// Payload of [`Kind::End`].
     #[derive(Clone, Copy, Debug)]
     pub struct End: 16 {
         /// Sections before this one.
         pub sections: u32,
-        /// Ring sections among them.
-        pub rings: u32,
-        /// Page sections among them.
-        pub pages: u32,
-        /// 0.
-        pub reserved: u32,
+        /// 0. Before version 4: Ring sections and Page sections among them, and 0.
+        pub reserved: [u32; 3],
     }
 }

@@ -13,12 +13,14 @@
 //! component 1 disk gone 17 lost full 3 cleared 2s
 //! ring 1 task 42 fio in 1 records 9 lost full 3 told full 3 ended 50s pages 4 absent
 //! ring 2 softirq 0                    or hardirq, nmi, shared; of names, _ is a blank
-//! page 2 from 4 base 1s size 512 count 7 chop 1
-//!                                     position, number of its first record; of the ring above; the
-//!                                     number of records that it tells, bytes that it lacks
+//! page 2 from 4 next 3 base 1s size 512 count 7 chop 1
+//!                                     position, number of its first record, and which a stream
+//!                                     should have had next; of the ring above; the number of
+//!                                     records that it tells, bytes that it lacks
 //! read 10ms 20ms/0x7 30ms..33ms/n     records "read 10 sectors at 0x0" at these times, and so on
 //! call 1s 3 1u8 3u32                  a record of a call site: numbers, "text", x00ff (any bytes)
 //! lost 1s full 3; left 2s 4           losses, and records that were not chosen
+//! released 1 9                        the ring was taken from its owner, of which these are here
 //! writer 1s task 0 42 42 fio          context, CPU, pid, tgid and name of who writes next
 //! ```
 //!
@@ -107,6 +109,7 @@ struct Open {
     from: Option<u64>,
     base: Option<u64>,
     size: Option<usize>,
+    next: Option<u64>,
     count: Option<u32>,
     chop: usize,
 }
@@ -118,7 +121,8 @@ struct Current {
     records: Option<u64>,
     lost: [Option<u64>; 8],
     told: [Option<u64>; 8],
-    pages: Vec<(Page, Option<u32>)>,
+    /// And the numbers of records that they tell, and of the record that should be next.
+    pages: Vec<(Page, Option<u32>, Option<u64>)>,
 }
 
 #[derive(Default)]
@@ -219,6 +223,10 @@ impl<'a> Compiler<'a> {
                 self.b.component_of(id, name, gone, lost, cleared);
             }
             "ring" => self.begin_ring(words),
+            "released" => {
+                let (ring, records) = (words.number(), words.number());
+                self.b.released(self.component, ring, records);
+            }
             _ => panic!("{first}"),
         }
     }
@@ -261,6 +269,7 @@ impl<'a> Compiler<'a> {
         while let Some(word) = words.0.next() {
             match word {
                 "from" => page.from = Some(words.number()),
+                "next" => page.next = Some(words.number()),
                 "base" => page.base = Some(words.number()),
                 "size" => page.size = Some(words.number()),
                 "chop" => page.chop = words.number(),
@@ -274,7 +283,7 @@ impl<'a> Compiler<'a> {
     /// The page, for an entry of this time.
     fn page_at(&mut self, clock: u64) -> &mut Page {
         let current = self.ring.as_ref().expect("a ring");
-        let next = current.pages.last().map_or(0, |(p, _)| p.first + u64::from(p.records()));
+        let next = current.pages.last().map_or(0, |(p, ..)| p.first + u64::from(p.records()));
         let open = self.page.as_mut().expect("a page");
         let (id, seq, from) = (current.ring.ring, open.seq, open.from.unwrap_or(next));
         let (size, base) = (open.size.unwrap_or(PAGE_SIZE), open.base.unwrap_or(clock));
@@ -329,12 +338,12 @@ impl<'a> Compiler<'a> {
             return;
         };
         let at = open.base.unwrap_or(0);
-        let (count, chop) = (open.count, open.chop);
+        let (count, next, chop) = (open.count, open.next, open.chop);
         self.page = Some(open);
         self.page_at(at);
         let mut page = self.page.take().and_then(|open| open.page).unwrap();
         page.bytes.truncate(page.bytes.len() - chop);
-        self.ring.as_mut().unwrap().pages.push((page, count));
+        self.ring.as_mut().unwrap().pages.push((page, count, next));
     }
 
     fn end_ring(&mut self) {
@@ -343,7 +352,7 @@ impl<'a> Compiler<'a> {
             return;
         };
         let ring = &mut current.ring;
-        let pages = current.pages.iter().map(|(page, _)| page.first + u64::from(page.records()));
+        let pages = current.pages.iter().map(|(page, ..)| page.first + u64::from(page.records()));
         let counted = if self.is_stream { 0 } else { pages.max().unwrap_or(0) };
         ring.records = current.records.unwrap_or(counted);
         for cause in 0..8 {
@@ -354,11 +363,9 @@ impl<'a> Compiler<'a> {
         if !current.absent {
             self.b.ring(ring);
         }
-        for (page, count) in &current.pages {
-            match count {
-                None => self.b.page(ring, page),
-                Some(count) => self.b.page_counting(ring, page, *count),
-            };
+        for (page, count, next) in &current.pages {
+            let (count, next) = (count.unwrap_or(page.records()), next.unwrap_or(page.first));
+            self.b.page_after(ring, page, count, next);
         }
     }
 }

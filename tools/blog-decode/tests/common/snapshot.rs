@@ -6,8 +6,8 @@ use super::kernel::{
     call::args::BlogArgs,
     wire::{
         file::{
-            self, Clock, ClockPair, ComponentSection, End, FileHeader, Image, RingSection,
-            SectionHeader, System, ENDIAN, FILE_MAGIC, VERSION,
+            self, Clock, ClockPair, ComponentSection, End, FileHeader, Image, Kind, PageEnd,
+            Released, RingSection, SectionHeader, System, ENDIAN, FILE_MAGIC, VERSION,
         },
         page::{PageInfo, PAGE_MAGIC},
         record::{Control, Header, HEADER_SIZE, TASK_SIZE, TS_BITS, WIRE_VERSION},
@@ -341,20 +341,31 @@ impl Builder {
     }
 
     pub fn page(&mut self, r: &Ring, page: &Page) -> &mut Self {
-        self.page_counting(r, page, page.records)
+        self.page_after(r, page, page.records, page.first)
     }
 
-    /// One that says so of the number of its records.
-    pub fn page_counting(&mut self, r: &Ring, page: &Page, records: u32) -> &mut Self {
+    /// One that says so of the number of its records, and that this one should have been next.
+    pub fn page_after(&mut self, r: &Ring, page: &Page, records: u32, next: u64) -> &mut Self {
         let mut p = file::Page { component: r.component, ring: r.ring }.bytes().to_vec();
         p.extend(page.counting(records));
+        if self.version >= 4 {
+            p.extend(PageEnd { next }.bytes());
+        }
         self.pages += 1;
         self.section(6, &p)
     }
 
+    /// A ring was taken from its owner, of which the file has so many records.
+    pub fn released(&mut self, component: u32, ring: u32, records: u64) -> &mut Self {
+        self.section(Kind::Released as u16, &Released { component, ring, records }.bytes())
+    }
+
     pub fn end(&mut self) -> Vec<u8> {
-        let end =
-            End { sections: self.sections, rings: self.rings, pages: self.pages, reserved: 0 };
+        let counts = match self.version {
+            4.. => [0; 3],
+            _ => [self.rings, self.pages, 0],
+        };
+        let end = End { sections: self.sections, reserved: counts };
         self.section(7, &end.bytes());
         self.bytes.clone()
     }

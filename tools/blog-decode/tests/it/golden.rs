@@ -31,7 +31,7 @@ const OLD: &str = "old.snap";
 const NEW: &str = "new.snap";
 const TABLE: &str = "golden_mod.blogfmt";
 /// The folders with snapshots, and the version of these. No file has version 2.
-const SETS: [(&str, u32); 2] = [("", 1), ("version-3", 3)];
+const SETS: [(&str, u32); 3] = [("", 1), ("version-3", 3), ("version-4", 4)];
 const FORMAT: &str =
     "{time:>12} {level:<5}|{component:^6}|{context}|{cpu}|{comm}[{pid}/{tgid}] {file}:{line} \
      {args} {arg.sector}\\t{message}";

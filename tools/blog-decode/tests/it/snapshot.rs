@@ -481,8 +481,8 @@ fn other_files_are_refused_by_name() {
         bytes[28..32].copy_from_slice(&crc.to_le_bytes());
         error(&bytes)
     };
-    let newer = "snapshot version 4, but this program reads 1 to 3";
-    assert_eq!(with(8, 4, false), newer);
+    let newer = "snapshot version 5, but this program reads 1 to 4";
+    assert_eq!(with(8, 5, false), newer);
     let newer = "records of version 9, but this program reads 1 and 2";
     assert_eq!(with(16, 9, false), newer);
     assert!(with(12, 0x0403_0201, true).contains("big-endian"));

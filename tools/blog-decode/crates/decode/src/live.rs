@@ -26,7 +26,7 @@ use crate::{
         parse_section_header,
         run::{seq, Run},
         scan::{before, changes_hands, Part, Sections},
-        RingInfo, RingPages, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER,
+        Losses, RingInfo, RingPages, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER,
     },
     wire::file::ClockPair,
 };
@@ -236,7 +236,8 @@ impl<'w> Live<'w> {
         match feed.sections.take(file, &header, place, &self.payload) {
             Part::None => {}
             Part::Ring(ring) => self.ring(i, ring),
-            Part::Page(id, page) => self.page(i, id, Run::one(id, page, after, 0)),
+            Part::Page(id, page, missed) => self.page(i, id, Run::one(id, page, after, 0), missed),
+            Part::Released(id, records) => self.release(i, id, records),
         }
         if self.feeds[i].sections.clocks != clocks {
             if clocks == 0 {
@@ -266,13 +267,30 @@ impl<'w> Live<'w> {
         self.has_news = true;
     }
 
-    fn ring(&mut self, i: usize, new: RingInfo) {
+    /// A ring was taken from its owner.
+    fn release(&mut self, i: usize, id: (u32, u32), records: u64) {
+        let at = self.feeds[i].rings.get(&id).copied();
+        let lost = at.map_or(Losses::default(), |at| self.streams[at].lost());
+        let feed = &mut self.feeds[i];
+        feed.sections.release(&mut self.files[i], id.0, records, lost);
+        if let Some(at) = feed.rings.remove(&id) {
+            (self.may_grow[at], self.has_news) = (false, true);
+        }
+    }
+
+    fn ring(&mut self, i: usize, mut new: RingInfo) {
         let id = (new.component, new.ring);
         let known = self.feeds[i].rings.get(&id).copied();
         if let Some(at) = known {
             let stream = &mut self.streams[at];
-            if !stream.ring().is_some_and(|old| changes_hands(old, &new)) {
-                return stream.set_ring(new);
+            match stream.ring() {
+                Some(old) if changes_hands(old, &new) => {}
+                old => {
+                    if let Some(old) = old {
+                        new.go_on(old);
+                    }
+                    return stream.set_ring(new);
+                }
             }
             self.feeds[i].rings.remove(&id);
             (self.may_grow[at], self.has_news) = (false, true);
@@ -301,7 +319,7 @@ impl<'w> Live<'w> {
         Some(at)
     }
 
-    fn page(&mut self, i: usize, id: (u32, u32), run: Run) {
+    fn page(&mut self, i: usize, id: (u32, u32), run: Run, missed: u64) {
         let page = &run.first;
         let seq = seq(page);
         let begins =
@@ -316,6 +334,7 @@ impl<'w> Live<'w> {
         let Some(at) = known.or_else(|| self.open(i, id, None)) else {
             return;
         };
+        self.streams[at].add_missed(missed);
         self.streams[at].runs_mut().push((i, run));
         self.has_news = true;
     }

@@ -11,9 +11,10 @@ use crate::{
         field::Field,
         file::{
             Clock, ClockPair, ComponentSection, Counts, End, FileHeader, Image, Kind, Page,
-            RingSection, SectionHeader, System, Task, Wait, ENDIAN, FILE_MAGIC, SECTION_MAGIC,
-            VERSION,
+            PageEnd, RingSection, SectionHeader, System, Task, Wait, ENDIAN, FILE_MAGIC,
+            SECTION_MAGIC, VERSION,
         },
+        page::PageInfo,
     },
 };
 
@@ -45,11 +46,7 @@ impl<W: Write> Out<W> {
             crc: 0,
         };
         to.write_all(&summed(header.bytes()))?;
-        Ok(Self {
-            to,
-            payload: Vec::new(),
-            end: End { sections: 0, rings: 0, pages: 0, reserved: 0 },
-        })
+        Ok(Self { to, payload: Vec::new(), end: End { sections: 0, reserved: [0; 3] } })
     }
 
     /// Writes what is in `payload`, and empties it.
@@ -131,15 +128,15 @@ impl<W: Write> Out<W> {
     }
 
     pub(super) fn ring(&mut self, ring: &RingSection) -> io::Result<()> {
-        self.end.rings = self.end.rings.wrapping_add(1);
         self.as_is(Kind::Ring, &ring.bytes())
     }
 
     /// Writes a page: its header and records, up to the published end.
     pub(super) fn page(&mut self, component: u32, ring: u32, bytes: &[u8]) -> io::Result<()> {
         self.payload.extend(Page { component, ring }.bytes());
-        self.end.pages = self.end.pages.wrapping_add(1);
-        self.as_is(Kind::Page, bytes)
+        self.payload.extend_from_slice(bytes);
+        let next = PageInfo::read(bytes).map_or(0, |info| info.first);
+        self.as_is(Kind::Page, &PageEnd { next }.bytes())
     }
 
     /// Ends the file.

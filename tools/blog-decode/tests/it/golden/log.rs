@@ -112,6 +112,11 @@ fn disk(b: &mut Builder, late: bool, version: u32) {
     }
     b.ring(&nmi);
     b.page(&nmi, &p);
+    if version >= 4 {
+        // A task has got the ring of the softirq, which had logged three records more.
+        b.released(1, 2, softirq.records);
+        b.component_with_losses(1, "disk", 17 + softirq.records + 3, [0; 8]);
+    }
 }
 
 fn net(b: &mut Builder, late: bool) {

@@ -289,8 +289,15 @@ impl Cursor {
             }
         };
         self.expected = end_of(&page);
+        let missed = match gap {
+            0 => 0,
+            _ => files[file].missed_before(&page).min(gap),
+        };
+        gap -= missed;
         self.lag = lag_at(walk, &self.page).min(gap);
         gap -= self.lag;
+        let span = (self.after, page.base);
+        self.due.extend(loss(page.base, Cause::Told(LAG), missed, span));
         elsewhere = elsewhere.min(gap);
         gap -= elsewhere;
         self.walk = Some(walk);
@@ -313,7 +320,6 @@ impl Cursor {
         } else {
             Cause::Missing
         };
-        let span = (self.after, page.base);
         self.due.extend(loss(page.base, cause, gap, span));
         self.due.extend(loss(page.base, Cause::Elsewhere, elsewhere, span));
     }
@@ -346,6 +352,10 @@ impl Cursor {
                 until = page.base;
             }
             expected = end_of(&page);
+            let lag = &mut told[usize::from(LAG)];
+            if *lag > 0 && end_of(&page) > stream.from {
+                *lag = lag.saturating_sub(files[file].missed_before(&page));
+            }
             let mut walk = Walk::new(&page.info(), bytes.len(), files[file].version);
             while let Some(item) = walk.next(&bytes) {
                 let is_old = page.first.saturating_add(walk.seen()) < stream.from;

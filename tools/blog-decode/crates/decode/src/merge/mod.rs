@@ -95,6 +95,15 @@ impl Stream {
         Arc::make_mut(&mut self.of).ring = Some(ring);
     }
 
+    /// Counts records that the reader of the stream has missed.
+    pub(crate) fn add_missed(&mut self, n: u64) {
+        if n > 0 {
+            if let Some(ring) = &mut Arc::make_mut(&mut self.of).ring {
+                ring.add_missed(n);
+            }
+        }
+    }
+
     /// Records that it lost, as far as that is known.
     pub fn lost(&self) -> Losses {
         self.ring().map_or([0; LOST_CAUSES], RingInfo::lost)

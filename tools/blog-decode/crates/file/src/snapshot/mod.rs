@@ -41,8 +41,8 @@ use crate::{
     wire::{
         file as wire,
         file::{
-            Clock, ClockPair, ComponentSection, FileHeader, Image, SectionHeader, System, Task,
-            Wait, NAME_MAX,
+            Clock, ClockPair, ComponentSection, FileHeader, Image, Page, PageEnd, SectionHeader,
+            System, Task, Wait, NAME_MAX,
         },
         name,
         page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
@@ -181,7 +181,8 @@ pub struct Snapshot {
     pub tasks: Vec<Task>,
     /// Which tasks wait for which locks.
     pub waits: Vec<Wait>,
-    /// Components by id.
+    /// Components by id. What belongs to no ring is counted as in version 3, without what the rings
+    /// of this file have.
     pub components: HashMap<u32, ComponentSection>,
     /// Records that have left the rings, by site; before the rings were read, and after that.
     pub counts: [BTreeMap<u32, u64>; 2],
@@ -441,6 +442,23 @@ impl Snapshot {
         let n = self.read_some(page.offset, buf)?;
         buf.truncate(n);
         Ok(())
+    }
+
+    /// How many records the reader of the stream has missed before a page, as far as the file says
+    /// so beside the page.
+    pub fn missed_before(&self, page: &PageRef) -> u64 {
+        let header = match self.stream {
+            true => self.section_at(section_of(page)).ok().flatten(),
+            false => None,
+        };
+        let rest = header.and_then(|h| h.len.checked_sub((Page::SIZE + page.len as usize) as u64));
+        let mut end = [0; PageEnd::SIZE];
+        let is_there = rest.is_some_and(|rest| rest >= PageEnd::SIZE as u64)
+            && self.read_some(page.offset + u64::from(page.len), &mut end).is_ok();
+        match is_there.then(|| PageEnd::read(&end)).flatten() {
+            Some(end) => page.first.saturating_sub(end.next),
+            None => 0,
+        }
     }
 
     /// The checksum of the section that a page is in.

@@ -4,7 +4,10 @@
 //! bytes, and is shared with what goes through it.
 
 use super::run::Run;
-use crate::wire::{file::RingSection, record::LOST_CAUSES};
+use crate::wire::{
+    file::RingSection,
+    record::{Lost, LOST_CAUSES},
+};
 
 /// Counts by [`Lost`](crate::wire::record::Lost).
 pub type Losses = [u64; LOST_CAUSES];
@@ -38,6 +41,24 @@ impl RingInfo {
     /// Of these, those that lost records in the ring report.
     pub fn told(&self) -> Losses {
         self.losses.as_ref().map_or([0; LOST_CAUSES], |l| l[1])
+    }
+
+    /// Counts records that the reader of the stream has missed: they are lost, and pages tell it.
+    pub fn add_missed(&mut self, n: u64) {
+        if n > 0 {
+            let [lost, told] = &mut **self.losses.get_or_insert_default();
+            for all in [lost, told] {
+                let missed = &mut all[Lost::ReaderLag as usize];
+                *missed = missed.saturating_add(n);
+            }
+        }
+    }
+
+    /// Takes over what the reader has missed before this section of the same ring, which doesn't
+    /// say so.
+    pub fn go_on(&mut self, old: &Self) {
+        let missed = |ring: &Self| ring.told()[Lost::ReaderLag as usize];
+        self.add_missed(missed(old).saturating_sub(missed(self)));
     }
 
     /// Leaves out the losses that an earlier state of the ring has.
@@ -85,6 +106,8 @@ pub struct RingPages {
     pub id: (u32, u32),
     /// How often the ring has counted anew before, as far as other files tell.
     pub epoch: u32,
+    /// It was taken from its owner.
+    pub is_released: bool,
     /// Of the capture of a stream: records that the stream had before this file, at least; and
     /// whether it may have had more.
     pub before: Option<(u64, bool)>,
@@ -95,7 +118,7 @@ pub struct RingPages {
 impl RingPages {
     /// One of which nothing but the id is known.
     pub fn new(id: (u32, u32)) -> Self {
-        Self { ring: None, id, epoch: 0, before: None, runs: Vec::new() }
+        Self { ring: None, id, epoch: 0, is_released: false, before: None, runs: Vec::new() }
     }
 
     /// How many pages there are.

@@ -5,11 +5,15 @@
 //! [`Snapshot::read`] runs a [`Scan`] over a whole file; a reader of streams takes sections in as
 //! they come. Both count what is missing or makes no sense.
 
-use std::{collections::HashMap, iter, sync::Arc};
+use std::{
+    collections::{hash_map::Entry, HashMap},
+    iter,
+    sync::Arc,
+};
 
 use super::{
-    links::Link, nothing, run::Run, text, PageRef, RingInfo, RingPages, Snapshot, ALIGN, MAX_PAIRS,
-    SECTION_HEADER,
+    links::Link, nothing, run::Run, text, Losses, PageRef, RingInfo, RingPages, Snapshot, ALIGN,
+    MAX_PAIRS, SECTION_HEADER,
 };
 use crate::{
     error::Error,
@@ -17,11 +21,11 @@ use crate::{
         field::Field,
         file as wire,
         file::{
-            Clock, ClockPair, ComponentSection, Counts, End, Image, Kind, Page, RingSection,
-            SectionHeader, System, Task, Wait,
+            Clock, ClockPair, ComponentSection, Counts, End, Image, Kind, Page, PageEnd, Released,
+            RingSection, SectionHeader, System, Task, Wait,
         },
         page::PageInfo,
-        record::SITE_MAX,
+        record::{Lost, SITE_MAX},
         thin,
     },
 };
@@ -32,8 +36,42 @@ pub enum Part {
     None,
     /// Whose it is, and its counts.
     Ring(RingInfo),
-    /// A page of the ring with this component and ring id.
-    Page((u32, u32), PageRef),
+    /// A page of the ring with this component and ring id, and how many records the reader of the
+    /// stream has missed before it.
+    Page((u32, u32), PageRef, u64),
+    /// The ring with this component and ring id was taken from its owner. This is for
+    /// [`Sections::release`].
+    Released((u32, u32), u64),
+}
+
+/// What belongs to no ring of a component.
+struct Loose {
+    /// Its last section, and the records in its first one.
+    raw: ComponentSection,
+    first: u64,
+    /// Records and losses of rings of this file that were taken from their owners.
+    records: u64,
+    lost: Losses,
+}
+
+impl Loose {
+    /// The component, without what the rings of this file have.
+    fn component(&self, is_stream: bool) -> ComponentSection {
+        let mut this = self.raw;
+        let gone = this.gone_records.saturating_sub(self.records);
+        for (lost, of_rings) in this.lost.iter_mut().zip(self.lost) {
+            *lost = lost.saturating_sub(of_rings);
+        }
+        this.gone_records = match is_stream {
+            true => {
+                let missed = &mut this.lost[Lost::ReaderLag as usize];
+                *missed = missed.saturating_add(gone.saturating_sub(self.first));
+                self.first
+            }
+            false => gone,
+        };
+        this
+    }
 }
 
 /// What is known of the sections so far.
@@ -48,6 +86,8 @@ pub struct Sections {
     pub clocks: u64,
     /// How many were about images.
     pub images: u64,
+    /// By component.
+    loose: HashMap<u32, Loose>,
 }
 
 impl Sections {
@@ -114,13 +154,27 @@ impl Sections {
                 self.images += 1;
             }
             Some(Kind::Component) => {
-                let component = ComponentSection::read(payload)?;
-                file.components.insert(component.id, component);
+                let raw = ComponentSection::read(payload)?;
+                let loose = match self.loose.entry(raw.id) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(new) => new.insert(Loose {
+                        raw,
+                        first: raw.gone_records,
+                        records: 0,
+                        lost: Losses::default(),
+                    }),
+                };
+                loose.raw = raw;
+                file.components.insert(raw.id, loose.component(file.stream));
+            }
+            Some(Kind::Released) => {
+                let Released { component, ring, records } = Released::read(payload)?;
+                return Some(Part::Released((component, ring), records));
             }
             Some(Kind::Ring) => {
                 return Some(Part::Ring(RingInfo::from(&RingSection::read(payload)?)))
             }
-            Some(Kind::Page) => return page(at, payload),
+            Some(Kind::Page) => return page(at, payload, file.stream),
             Some(Kind::End) => {
                 End::read(payload)?;
                 self.ended = true;
@@ -142,10 +196,23 @@ impl Sections {
                 counts.extend(sites.filter(|(_, n)| *n != 0));
                 return values.next().map_or(ends_with::<u64>(rest), |_| None);
             }
-            // A newer writer's section.
-            None => {}
+            // Another program's section, or a newer writer's.
+            Some(Kind::SideTable | Kind::KernelLog | Kind::Settings) | None => {}
         }
         Some(Part::None)
+    }
+
+    /// A ring of a component was taken from its owner: the file accounts for this many of its
+    /// records, and has these losses of it.
+    pub fn release(&mut self, file: &mut Snapshot, id: u32, records: u64, lost: Losses) {
+        let Some(loose) = self.loose.get_mut(&id) else { return };
+        loose.records = loose.records.saturating_add(records);
+        for (sum, lost) in loose.lost.iter_mut().zip(lost) {
+            *sum = sum.saturating_add(lost);
+        }
+        // What the reader has missed is in no other count.
+        loose.lost[Lost::ReaderLag as usize] = 0;
+        file.components.insert(id, loose.component(file.stream));
     }
 }
 
@@ -194,12 +261,14 @@ fn thin_out(pairs: &mut Vec<ClockPair>) {
     });
 }
 
-fn page(at: u64, payload: &[u8]) -> Option<Part> {
+fn page(at: u64, payload: &[u8], is_stream: bool) -> Option<Part> {
     let head = Page::read(payload)?;
     let page = &payload[Page::SIZE..];
     let offset = at + Page::SIZE as u64;
     let found = PageRef::of(offset, page.len() as u64, PageInfo::read(page)?)?;
-    Some(Part::Page((head.component, head.ring), found))
+    let end = page.get(found.len as usize..).and_then(PageEnd::read);
+    let missed = end.filter(|_| is_stream).map_or(0, |end| found.first.saturating_sub(end.next));
+    Some(Part::Page((head.component, head.ring), found, missed))
 }
 
 /// Whose a ring is, as far as that is a number.
@@ -302,9 +371,8 @@ impl<'a> Scan<'a> {
             match self.sections.take(self.file, &header, body, &payload) {
                 Part::None => {}
                 Part::Ring(ring) => self.ring(ring),
-                Part::Page(id, page) => {
-                    self.page(id, page, begun, at)?;
-                }
+                Part::Page(id, page, missed) => self.page(id, page, missed, begun, at)?,
+                Part::Released(id, records) => self.release(id, records),
             }
             if self.file.damage.bad_sections != bad {
                 other = self.file.find_header(body, at)?;
@@ -343,8 +411,18 @@ impl<'a> Scan<'a> {
     }
 
     /// Takes in a page, whose section is from `at` to `after`.
-    fn page(&mut self, id: (u32, u32), page: PageRef, at: u64, after: u64) -> Result<(), Error> {
+    fn page(
+        &mut self,
+        id: (u32, u32),
+        page: PageRef,
+        missed: u64,
+        at: u64,
+        after: u64,
+    ) -> Result<(), Error> {
         let stream = self.file.stream;
+        if let Some(ring) = &mut self.ring_mut(id).ring {
+            ring.add_missed(missed);
+        }
         let number = match stream {
             true => self.file.links.add()?,
             false => 0,
@@ -357,12 +435,23 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
+    /// Takes in that a ring was taken from its owner.
+    fn release(&mut self, id: (u32, u32), records: u64) {
+        let mut lost = Losses::default();
+        if self.rings.contains_key(&id) {
+            let known = self.ring_mut(id);
+            known.is_released = true;
+            lost = known.ring.as_ref().map_or(lost, RingInfo::lost);
+        }
+        self.sections.release(self.file, id.0, records, lost);
+    }
+
     /// Takes what is said of a ring, which may be said again when it has changed.
-    fn ring(&mut self, new: RingInfo) {
+    fn ring(&mut self, mut new: RingInfo) {
         let id = (new.component, new.ring);
         let known = self.ring_mut(id);
         let old = known.ring.as_ref();
-        if let Some(old) = old.filter(|old| changes_hands(old, &new)) {
+        if let Some(old) = old.filter(|old| known.is_released || changes_hands(old, &new)) {
             // A thread may have the id of one that has ended.
             let epoch = known.epoch + u32::from(who(old) == who(&new));
             self.rings.remove(&id);
@@ -370,8 +459,10 @@ impl<'a> Scan<'a> {
         }
         let before = before(self.file, &new);
         let ring = self.ring_mut(id);
-        if ring.ring.is_none() && ring.runs.is_empty() {
-            ring.before = before;
+        match &ring.ring {
+            Some(old) => new.go_on(old),
+            None if ring.runs.is_empty() => ring.before = before,
+            None => {}
         }
         ring.ring = Some(new);
     }

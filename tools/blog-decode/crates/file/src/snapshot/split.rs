@@ -19,7 +19,7 @@ use crate::{
     error::Error,
     record::{Item, Version, Walk},
     wire::{
-        file::{ComponentSection, Image, Kind, Page, RingSection, SectionHeader},
+        file::{ComponentSection, Image, Kind, Page, Released, RingSection, SectionHeader},
         page::PageInfo,
     },
 };
@@ -173,8 +173,16 @@ impl Split {
                 None
             }
             Some(Kind::Component) => ComponentSection::read(payload).map(|c| c.id.into()),
-            Some(Kind::Ring) => RingSection::read(payload)
-                .map(|ring| u64::from(ring.ring) << 32 | u64::from(ring.component)),
+            Some(Kind::Ring) => {
+                RingSection::read(payload).map(|ring| key(ring.component, ring.ring))
+            }
+            Some(Kind::Released) => {
+                let ring =
+                    Released::read(payload).map(|r| (Kind::Ring as u16, key(r.component, r.ring)));
+                let old = ring.and_then(|ring| self.kept.remove(&ring));
+                self.kept_bytes -= old.map_or(0, |old| old.len());
+                None
+            }
             _ => None,
         };
         let Some(about) = about else {
@@ -188,6 +196,11 @@ impl Split {
             _ => Err(Error::File("damaged: it tells of more rings than any kernel has".into())),
         }
     }
+}
+
+/// A ring of a component.
+fn key(component: u32, ring: u32) -> u64 {
+    u64::from(ring) << 32 | u64::from(component)
 }
 
 /// Length of a file's header, and whether it is a stream's.
