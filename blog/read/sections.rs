@@ -109,7 +109,7 @@ pub(crate) fn file_header(form: Form) -> Result<format::FileHeader> {
 /// The sections that are being read.
 pub(crate) struct Sections {
     /// It starts with whole sections, of which the reader has what comes before `read`, and gets
-    /// what comes before `whole`. The next one is made behind them, and there is `len` in all.
+    /// what comes before `whole`. The next one is made after them, and there is `len` in all.
     out: KVVec<u8>,
     read: usize,
     whole: usize,

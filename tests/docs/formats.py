@@ -130,7 +130,9 @@ PYTHON = (
 def constants(file):
     """Type and value of each."""
     found = constants("record") if file == "types" else {}
-    for name, kind, value in re.findall(r"^pub const (\w+): (.+) = (.+);", wire(file), re.M):
+    for name, kind, value in re.findall(
+        r"^pub const (\w+): (?!Range)(.+) = (.+);", wire(file), re.M
+    ):
         for rust, python in PYTHON:
             value = re.sub(rust, python, value)
         value = eval(value, globals(), {name: value for name, (_, value) in found.items()})

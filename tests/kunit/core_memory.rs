@@ -481,7 +481,7 @@ mod memory_suite {
         let read = Read::new(Some(state), 1 << 20)?;
         let records: usize = read.rings.iter().map(|ring| ring.numbers.len()).sum();
         assert_eq!(records as u64, u64::from(TASKS) * EACH);
-        // Who has found one of them as a page is done.
+        // No writer that found one of them as a page still runs.
         quiesce::quiesce();
         let mut pages = Chain::new();
         for page in lent.iter().copied() {

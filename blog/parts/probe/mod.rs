@@ -10,8 +10,8 @@
 //! # Locks
 //!
 //! One lock protects the list, and is held while the kernel hooks or unhooks code, which may take
-//! long. To add a probe takes the component's control, and so does detaching a component. The end of
-//! a dynamic component doesn't; but its driver's side is in its state, which a probe keeps.
+//! long. To add a probe takes the component's control, and so does detaching a component. The end
+//! of a dynamic component doesn't; but its driver's side is in its state, which a probe keeps.
 
 use core::{
     ptr::{

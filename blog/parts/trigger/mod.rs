@@ -290,8 +290,8 @@ struct Trigger {
     life: AtomicU64,
     /// `id << LEN_BITS`; 0: a task that hangs.
     site: AtomicU32,
-    /// [`Condition`], but for its value: at, size (0: there is none), sign, comparison, by bytes; and
-    /// whether it freezes all.
+    /// [`Condition`], but for its value: at, size (0: there is none), sign, comparison, by bytes;
+    /// and whether it freezes all.
     how: AtomicU64,
     value: AtomicU64,
     /// When it has fired, and the thread id.

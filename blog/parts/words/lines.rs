@@ -139,7 +139,7 @@ impl Lines {
         let from = self.raw.get(..self.len).unwrap_or_default();
         let to = self.packed.get_mut(start..).unwrap_or_default();
         let room = self.packer.as_mut_ptr();
-        // SAFETY: All of them are valid for their length, and the packer has the room that it needs.
+        // SAFETY: All of them are valid for their length; the packer has the room that it needs.
         let len = unsafe { blog_pack(room, from.as_ptr(), from.len(), to.as_mut_ptr(), to.len()) };
         if (1..=most).contains(&len) {
             *self.ends.get_mut(self.count).ok_or(0usize)? = start + len;

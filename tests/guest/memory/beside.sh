@@ -5,7 +5,7 @@
 # files, and places for crash tools. The page deploy.rst has these numbers. Prints TAP for the runner.
 . /lib.sh
 
-start=96 module=1024 each=40
+start=96 module=1024 each=8
 
 # kb KEY: of /proc/meminfo
 kb() { awk -v key="$1:" '$1 == key { print $2 }' /proc/meminfo; }

@@ -131,7 +131,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Whether it is a line of another log.
-    pub fn is_line(&self) -> bool {
+    pub(crate) fn is_line(&self) -> bool {
         matches!(self.event.kind, EventKind::Line { .. })
     }
 

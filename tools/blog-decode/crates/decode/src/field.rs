@@ -327,7 +327,7 @@ fn text(s: &str) -> Val<'_> {
 
 impl Selector {
     /// Whether it takes a side table to know it.
-    pub fn needs_table(&self) -> bool {
+    pub(crate) fn needs_table(&self) -> bool {
         match self {
             Self::Field(field) => field.column().scope == Scope::Site,
             Self::Argument(_) => true,
@@ -340,7 +340,7 @@ impl Selector {
     }
 
     /// The field of this name in outputs.
-    pub fn of_output(word: &str) -> Result<Self, Error> {
+    pub(crate) fn of_output(word: &str) -> Result<Self, Error> {
         Self::named(word, |_| true)?.ok_or_else(|| {
             let outputs = COLUMNS.iter().filter(|c| c.scope == Scope::Output).map(|c| c.name);
             let names: Vec<&str> = outputs.chain(["arg.NAME"]).chain(Self::names()).collect();
@@ -372,7 +372,7 @@ impl Selector {
     }
 
     /// Whether [`Entry::message`] is looked at.
-    pub fn needs_message(&self) -> bool {
+    pub(crate) fn needs_message(&self) -> bool {
         *self == Self::Field(Field::Message)
     }
 

@@ -218,7 +218,7 @@ impl Filter {
     }
 
     /// By what is known of every event.
-    pub fn wants_event(&self, event: &Event, stream: &Stream, boot: &Boot) -> bool {
+    pub(crate) fn wants_event(&self, event: &Event, stream: &Stream, boot: &Boot) -> bool {
         let is_in_time = match event.kind {
             EventKind::Loss { span, .. } => self.wants_span(span, boot),
             _ => self.wants_time(event.clock, boot),
@@ -284,7 +284,7 @@ impl Filter {
 
     /// Whether a line of another log is wanted, by what is known of it: what it doesn't have, as most
     /// of them have no task, it is not filtered by.
-    pub fn wants_line(&self, line: &Line, boot: &Boot) -> bool {
+    pub(crate) fn wants_line(&self, line: &Line, boot: &Boot) -> bool {
         let Writer { cpu, task, .. } = line.writer;
         self.wants_boot(boot)
             && self.wants_time(line.time, boot)
@@ -352,7 +352,7 @@ impl Filter {
     }
 
     /// Whether it takes a record's side table to know whether it is wanted.
-    pub fn needs_table(&self) -> bool {
+    pub(crate) fn needs_table(&self) -> bool {
         let is_place = |site: &SitePattern| matches!(site, SitePattern::File(..));
         let of_expr = || self.expr.iter().flat_map(Expr::fields).any(Selector::needs_table);
         self.grep.is_some() || self.sites.iter().any(is_place) || of_expr()
@@ -370,7 +370,7 @@ impl Filter {
     }
 
     /// By `expr`, without or with the message.
-    pub fn wants_values(&self, entry: &Entry<'_>, has_message: bool) -> bool {
+    pub(crate) fn wants_values(&self, entry: &Entry<'_>, has_message: bool) -> bool {
         match &self.expr {
             Some(e) if e.needs_message() == has_message => e.is_true(entry),
             _ => true,
@@ -378,7 +378,7 @@ impl Filter {
     }
 
     /// By the message.
-    pub fn wants_message(&self, message: &[u8]) -> bool {
+    pub(crate) fn wants_message(&self, message: &[u8]) -> bool {
         let grep = self.grep.as_ref();
         grep.is_none_or(|g| g.is_match(message) != self.invert)
     }

@@ -204,7 +204,7 @@ impl Node {
 
 impl Expr {
     /// Whether [`Entry::message`] is looked at.
-    pub fn needs_message(&self) -> bool {
+    pub(crate) fn needs_message(&self) -> bool {
         self.needs_message
     }
 
@@ -216,14 +216,14 @@ impl Expr {
     }
 
     /// Says which of its comparisons are never true at any of these call sites.
-    pub fn unfit(&self, sites: &[&Site]) -> Vec<String> {
+    pub(crate) fn unfit(&self, sites: &[&Site]) -> Vec<String> {
         let mut all = Vec::new();
         types::unfit(&self.root, sites, &mut all);
         all
     }
 
     /// Whether it is true of a record.
-    pub fn is_true(&self, entry: &Entry<'_>) -> bool {
+    pub(crate) fn is_true(&self, entry: &Entry<'_>) -> bool {
         self.root.is_true(entry)
     }
 }
