@@ -78,10 +78,19 @@ global_lock! {
     unsafe(uninit) static GONE: Mutex<KVec<Arc<State>>> = KVec::new();
 }
 
+global_lock! {
+    // SAFETY: As above.
+    /// Held while their memory goes.
+    unsafe(uninit) static FREEING: Mutex<()> = ();
+}
+
 /// Makes what the rest needs.
 pub(crate) fn init() {
     // SAFETY: Called once, first.
-    unsafe { GONE.init() };
+    unsafe {
+        GONE.init();
+        FREEING.init();
+    }
     registry::init();
     registry::CLEARED.populate(remove_cleared);
 }
@@ -147,6 +156,8 @@ fn remove(state: Option<Arc<State>>, gone: &mut KVec<Arc<State>>) -> bool {
 ///
 /// A snapshot or stream that is being read keeps it until its file is closed.
 pub(crate) fn free_gone() {
+    // A caller that needs memory also waits for what another one is freeing.
+    let _freeing = FREEING.lock();
     let gone = mem::take(&mut *GONE.lock());
     if !gone.is_empty() {
         quiesce::quiesce();
@@ -170,7 +181,12 @@ pub(crate) fn take_out(state: &State) {
 /// Removes a component if its driver has left it, and it has no records: it may have got new ones
 /// since it was cleared.
 pub(crate) fn remove_cleared(state: &State) {
-    if remove(registry::take(state, false), &mut GONE.lock()) {
+    let removed = {
+        // Before it loses its place.
+        let mut gone = GONE.lock();
+        remove(registry::take(state, false), &mut gone)
+    };
+    if removed {
         free_gone();
     }
 }

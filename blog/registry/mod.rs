@@ -206,6 +206,16 @@ pub(crate) fn take(state: &State, may_have: bool) -> Option<Arc<State>> {
     take_out(place)
 }
 
+/// Calls `f` while a component keeps its place; false: it has none any more. Nobody waits in `f`.
+pub(crate) fn in_place(state: &State, f: impl FnOnce()) -> bool {
+    let _places = PLACES.lock();
+    let has = !state.is_gone();
+    if has {
+        f();
+    }
+    has
+}
+
 fn take_out(place: &mut Option<Arc<State>>) -> Option<Arc<State>> {
     let state = place.take()?;
     state.gone.store(true, Relaxed);

@@ -678,6 +678,10 @@ impl State {
     /// may be using it. For [`Self::clear`].
     pub(crate) fn cut(&self, now: u64, _control: &Control<'_>) -> Option<Owned> {
         self.with(|inner| {
+            if self.is_gone() {
+                // Its place may be another one's, and all of it goes.
+                return None;
+            }
             if self.is_enabled() && inner.attached() {
                 inner.cleared = now;
                 if let Some(memory) = inner.memory() {
@@ -698,5 +702,11 @@ impl State {
             inner.generation = inner.generation.wrapping_add(1);
             Some(old)
         })
+    }
+
+    /// Keeps what [`Self::cut`] has taken out of a component that has lost its place since then: it
+    /// goes with the component.
+    pub(crate) fn keep(&self, old: Owned) {
+        self.with(|inner| inner.memory = Some(old));
     }
 }

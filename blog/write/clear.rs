@@ -4,7 +4,10 @@
 
 use crate::{
     clock,
-    registry::state::State,
+    registry::{
+        self,
+        state::State, //
+    },
     sys::{
         glue,
         quiesce, //
@@ -38,8 +41,11 @@ impl State {
             return;
         };
         quiesce::quiesce();
-        // A task that was about to log has put its ring into its table by now.
-        tables::forget(self.slot());
+        // A task that was about to log has put its ring into its table by now. If the component has
+        // lost its place, the rings left the tables then, and its place may have another one.
+        if !registry::in_place(self, || tables::forget(self.slot())) {
+            return self.keep(old);
+        }
         // And a task that logs to others has stopped looking at that ring.
         quiesce::quiesce();
         drop(old);
