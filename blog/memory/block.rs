@@ -12,8 +12,12 @@ use core::{
         NonNull, //
     },
     sync::atomic::{
+        fence,
         AtomicPtr,
-        Ordering::Relaxed, //
+        Ordering::{
+            Relaxed,
+            Release, //
+        }, //
     }, //
 };
 use kernel::{
@@ -205,6 +209,9 @@ impl Chain {
         if page.is_null() {
             return;
         }
+        // ORDERING: As in `PageHeader::reset`: a reader that still copies the page finds it withdrawn
+        // if it has copied any of the link.
+        fence(Release);
         // SAFETY: A page has room for a header and an aligned word after it.
         unsafe { (*Self::link(page)).store(self.first, Relaxed) };
         // INVARIANT: By this function's requirement.

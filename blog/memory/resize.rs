@@ -157,9 +157,10 @@ impl Memory {
                 break;
             }
             level /= 2;
-            let more = self.pages_held() - pages;
+            // A log call may have lent some just now.
+            let more = self.pages_held().saturating_sub(pages);
             // At once: writers might be faster.
-            self.cut(|_| level, more, |number| self.take_out(number, gone));
+            self.cut(|_| level.max(1), more, |number| self.take_out(number, gone));
         }
         self.set_limits();
     }

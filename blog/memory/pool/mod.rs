@@ -316,7 +316,9 @@ impl<S: Store> Pool<S> {
 
     /// As [`Self::take_free`], or from a ring whose task has ended.
     pub(crate) fn take_back(&self) -> Option<u32> {
-        self.take_free().or_else(|| self.take_retired_page(0))
+        let mut shelves = 0..self.store.shelves().len();
+        self.take_free()
+            .or_else(|| shelves.find_map(|own| self.take_retired_page(own)))
     }
 
     /// The pool as a ring sees it that is used on `cpu`; `steal`: whether other rings may be made

@@ -198,11 +198,14 @@ impl<S: Store> Pool<S> {
     /// become free. Takes as long as it takes: process context.
     pub(crate) fn drain_retired(&self) {
         self.collect();
-        while let Some(page) = self.take_retired_page(0) {
-            self.put(0, page);
-        }
-        while let Some(id) = self.take_ended(0) {
-            self.put_ring(id);
+        // Shelf by shelf: a look elsewhere is bounded, and may end at bits that are wrong.
+        for own in 0..self.store.shelves().len() {
+            while let Some(page) = self.take_retired_page(own) {
+                self.put(own as u32, page);
+            }
+            while let Some(id) = self.take_ended(own) {
+                self.put_ring(id);
+            }
         }
     }
 

@@ -61,6 +61,8 @@ impl<S: Store> Pool<S> {
                 ..WARN_RINGS => fair.max(self.warn_pages(id)),
                 _ => fair,
             };
+            // The page that it writes to isn't to be had; what is in its room would go for nothing.
+            let most = most.max(1);
             let rich = self.store.ring(id).filter(|ring| ring.pages() > most);
             // SAFETY: All rings of the store have their pages from its pool.
             if let Some(page) = rich.and_then(|ring| unsafe { ring.steal(&pages) }) {

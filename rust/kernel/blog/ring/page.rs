@@ -135,7 +135,8 @@ impl PageHeader {
         header.size.store(size, Relaxed);
         header.ring.store(0, Relaxed);
         header.next.store(NO_PAGE, Relaxed);
-        header.seq.store(0, Relaxed);
+        // Its lives go on being counted: it may come back while somebody copies it.
+        header.withdraw();
         header.base.store(0, Relaxed);
         header.first.store(0, Relaxed);
         header.commit.store(0, Relaxed);
