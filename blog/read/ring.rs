@@ -85,7 +85,7 @@ impl RingWalk {
         Self {
             first_seq: info.first_seq,
             pid: info.owner.pid,
-            seq: info.last_seq.saturating_sub(info.pages.into()),
+            seq: info.last_seq.saturating_sub(info.all_pages().into()),
             history,
             ..Self::NONE
         }
@@ -144,7 +144,7 @@ impl RingWalk {
             records: self.taken,
             lost: info.lost,
             told: info.told,
-            pages: info.pages,
+            pages: info.all_pages(),
             reserved2: 0,
         })
     }

@@ -117,6 +117,22 @@ fn writers_of_a_shared_ring_that_differ_in_anything_are_told_apart() {
 }
 
 #[test]
+fn the_room_of_a_ring_is_one_of_its_pages() {
+    let rig = Rig::with_rooms(4, 8, 2);
+    let ring = rig.adopt(1).unwrap();
+    let pages = || ring.info().map(|info| (info.pages, info.all_pages())).unwrap();
+    let log = |n| (0..n).all(|_| rig.log(ring, 1, 1, &payload(1, 1)));
+    assert!(log(1));
+    assert_eq!(pages(), (0, 1));
+    assert!(log(20));
+    assert_eq!(pages(), (1, 2));
+    // It is the first one to be overwritten.
+    assert!(log(2000));
+    let (of_pool, all) = pages();
+    assert!(of_pool > 0 && all == of_pool, "{of_pool} {all}");
+}
+
+#[test]
 fn a_nested_record_is_counted_and_told_and_harms_nothing() {
     let rig = Rig::new(4, 1);
     let ring = rig.adopt(1).unwrap();

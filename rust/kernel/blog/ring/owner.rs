@@ -7,7 +7,10 @@ use super::super::wire::record::{
     LOST_CAUSES, //
 };
 use super::{
-    page::PageHeader,
+    page::{
+        PageHeader,
+        OWN_ROOM, //
+    },
     Ring, //
 };
 use core::sync::atomic::{
@@ -109,6 +112,15 @@ pub struct Info {
     pub told: [u64; LOST_CAUSES],
     /// Pages of the pool that it holds; a moment old.
     pub pages: u32,
+    /// Whether its own room is in its chain, too; a moment old.
+    pub has_room: bool,
+}
+
+impl Info {
+    /// All pages in its chain.
+    pub fn all_pages(&self) -> u32 {
+        self.pages.saturating_add(self.has_room.into())
+    }
 }
 
 /// The owner of a ring, or its last owner.
@@ -284,6 +296,7 @@ impl Ring {
                 told,
                 lost: self.losses.lost(),
                 pages: self.pages(),
+                has_room: self.oldest_page() == Some(OWN_ROOM),
             })
         })
     }
