@@ -241,7 +241,12 @@ fn start() {
         }
         Ok(Ok(None)) | Err(Unreadable::Empty) => (),
         Ok(Err(e)) => pr_warn!("persist={name}: the log of the last boot is lost: {e:?}\n"),
-        Err(why) => pr_warn!("persist={name}: the log of the last boot is lost: {why:?}\n"),
+        Err(Unreadable::Version(n)) => {
+            pr_warn!("persist={name}: the last boot's log has version {n}, unknown here: lost\n")
+        }
+        Err(Unreadable::Damaged) => {
+            pr_warn!("persist={name}: the log of the last boot is damaged, and lost\n")
+        }
     }
     // SAFETY: What the command line reserves for us is nobody else's, and nobody looks at it any
     // more.
