@@ -268,11 +268,11 @@ def test_lines_say_what_those_of_the_decoder_say(
 
 
 def test_all_causes_of_losses_have_the_decoders_words() -> None:
-    source = (TOP / "tools/blog-decode/crates/decode/src/output/text.rs").read_text()
-    texts = re.findall(r'"\{count\} ([^"]*)"', source.partition("pub fn loss(")[2])
+    source = (TOP / "tools/blog-decode/crates/decode/src/merge/mod.rs").read_text()
+    texts = re.findall(r'"\{count\} ([^"]*)"', source.partition("pub fn describe(")[2])
     ours = {text.replace("{}", "{records}") for text in drgn_blog.LOSSES.values()}
     ours = {text.removeprefix("{records} ") for text in ours}
-    assert {*texts} == ours | {"{records} lost here ({cause})"}
+    assert {*texts} == ours | {"{records} lost here ({})"}
 
 
 def test_times_beyond_64_bits_are_lines(

@@ -252,7 +252,7 @@ DAMAGE = {
     "zero": (zero, False, ""),
     "scramble": (scramble, False, ""),
     "header": (header, False, "the log of the last boot is damaged"),
-    "version": (other_version, False, "has version 2"),
+    "version": (other_version, False, "has version 3"),
     "short": (None, False, "the log of the last boot is damaged"),
 }
 

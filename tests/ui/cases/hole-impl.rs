@@ -49,13 +49,13 @@ struct Nothing;
 
 impl Pages for Nothing {
 //~ <- the trait `Pages` requires an `unsafe impl` declaration
-    fn take(&self, _: u32, _: u32, _: u32) -> Option<u32> {
+    fn take(&self, _: u32) -> Option<u32> {
         Some(0)
     }
     fn page(&self, _: u32) -> *mut PageHeader {
         core::ptr::null_mut()
     }
-    fn largest(&self) -> u32 {
+    fn size(&self) -> u32 {
         4096
     }
     unsafe fn put(&self, _: u32) {}

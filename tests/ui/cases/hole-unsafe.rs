@@ -38,7 +38,7 @@ pub fn put(place: Place<'_>) {
 
 // A ring whose page is no page.
 pub fn position() -> Option<(u64, u32, u64)> {
-    Ring::new(0, 0, core::ptr::null_mut()).position()
+    Ring::new(0, 0, core::ptr::null_mut(), 0).position()
 //~ ^ call to unsafe function `Ring::new` is unsafe and requires unsafe function or block
 }
 

@@ -19,9 +19,9 @@ pub fn use_them(raw: &RawComponent) {
     let _ = (*no_ring()).records();
     //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block
     let _ = task::table(core::ptr::null_mut());
-    //~     ^ call to unsafe function `table` is unsafe and requires unsafe function or block
+    //~     ^ call to unsafe function `kernel::blog::task::table` is unsafe and requires unsafe function or block
     task::init();
-//~ ^ call to unsafe function `init` is unsafe and requires unsafe function or block
+//~ ^ call to unsafe function `kernel::blog::task::init` is unsafe and requires unsafe function or block
     let _ = (*ring_of(raw)).records();
     //~     ^ dereference of raw pointer is unsafe and requires unsafe function or block
 }

@@ -10,7 +10,7 @@ use blog_host_tests::kept::{crc32, file, rig, sealed, BOOT, COMPONENT, RINGS};
 use blog_vmcore::{self as vmcore, problems::Problems};
 use kernel::{
     blog::wire::{
-        file::{Kind, FILE_MAGIC, SECTION_MAGIC},
+        file::{Kind, PageEnd, FILE_MAGIC, SECTION_MAGIC},
         page::{PageInfo, SEQ_MASK},
         persist::{Region, OWNER},
     },
@@ -53,7 +53,7 @@ fn read(bytes: &[u8]) -> Result<Made, Error> {
         match kind {
             Kind::Ring => assert!(all.rings.insert((first(0), first(1)), vec![]).is_none()),
             Kind::Page => {
-                let page = &payload[8..];
+                let page = &payload[8..payload.len() - PageEnd::SIZE];
                 let info = PageInfo::read(page).unwrap();
                 assert_eq!(info.end() as usize, page.len());
                 let pages = all.rings.get_mut(&(first(0), first(1)));
