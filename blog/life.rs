@@ -290,7 +290,7 @@ pub(crate) unsafe extern "C" fn blog_module_going(module: *const c_void) {
     going(|p| unsafe { is_within(module, p) });
 }
 
-/// Makes a component at run time: see `kernel::blog::abi`.
+/// Makes a component at run time: see `kernel::blog::call::abi`.
 ///
 /// # Safety
 ///
@@ -324,7 +324,7 @@ pub(crate) unsafe extern "C" fn blog_component_register(
     }
 }
 
-/// Ends such a component: see `kernel::blog::abi`.
+/// Ends such a component: see `kernel::blog::call::abi`.
 ///
 /// # Safety
 ///

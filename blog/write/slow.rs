@@ -60,7 +60,7 @@ use crate::{
 /// is writing into them, so this is for those who were preempted in there.
 const SHARED_TRIES: u32 = 4;
 
-/// Finds a place for a record: see `kernel::blog::abi`.
+/// Finds a place for a record: see `kernel::blog::call::abi`.
 ///
 /// # Safety
 ///
@@ -129,7 +129,7 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
     Place::NONE
 }
 
-/// A log call has stored a record of a component that is watched: see `kernel::blog::abi`.
+/// A log call has stored a record of a component that is watched: see `kernel::blog::call::abi`.
 ///
 /// # Safety
 ///

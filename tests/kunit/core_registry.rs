@@ -361,6 +361,22 @@ mod suite {
         Ok(())
     }
 
+    #[test]
+    fn to_clear_a_component_that_has_lost_its_place_leaves_the_next_one_there_alone() -> Result {
+        let first = Rig::new(c"blog_test_stale1", SMALL)?;
+        assert!(first.log(1));
+        let old = first.state()?;
+        drop(first);
+        let second = Rig::new(c"blog_test_stale2", SMALL)?;
+        assert_eq!(second.state()?.slot(), old.slot());
+        assert!(second.log(2));
+        old.clear();
+        assert!(second.log(3));
+        let read = Read::new(Some(second.state()?), 4096)?;
+        assert_eq!(&*read.only_ring()?.numbers, &[2, 3]);
+        Ok(())
+    }
+
     /// Removes a static component.
     fn take_away(name: &CStr) -> Result {
         let state = state_of(name)?;

@@ -130,7 +130,8 @@ pub(crate) const MOST_SHELVES: usize = 64;
 ///
 /// # Invariants
 ///
-/// A shelf whose bit is clear has nothing, or is held by a call that brings something.
+/// A shelf whose bit is clear has nothing, or a few pieces that came just now, or is held by a call
+/// that brings something.
 pub(crate) struct Hint(AtomicU64);
 
 impl Hint {
