@@ -3,6 +3,7 @@
 //! Streams as they come: order, ends, losses, and the command `follow`.
 
 use std::{
+    collections::HashMap,
     fs,
     io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
@@ -15,7 +16,12 @@ use crate::common::{
     snapshot::{Builder, Page, Ring},
     stream::{as_stream, begin, clock, piece, Rings, SECOND},
 };
-use blog_decode_core::{live::Live, merge::EventKind, sidetable::read_table};
+use blog_decode_core::{
+    live::Live,
+    merge::{Cause, EventKind},
+    sidetable::read_table,
+};
+use blog_wire::record::Lost;
 use proptest::prelude::*;
 
 /// What a stream gives, fed in pieces of `chunk` bytes: (pid, ordinal, clock) of each record.
@@ -126,6 +132,44 @@ fn what_is_damaged_is_passed_over() {
     assert_eq!(seen, [("record", 0), ("record", 1), ("lost", 1), ("record", 3)]);
     assert_eq!(live.files[0].damage.skipped_bytes, (to - from) as u64);
     assert_eq!(live.files[0].damage.lost_sections, 1);
+}
+
+/// The section of the page that is next says it: that stays in memory.
+#[test]
+fn what_the_reader_has_missed_counts_after_pages_are_dropped() {
+    let mut b = begin(&[b"id"], 1);
+    let rings = [3, 4].map(|id| Ring::task(1, id, 40 + id as i32, "fio"));
+    b.ring(&rings[0]).ring(&rings[1]);
+    // Each piece comes after 5 records that the reader has missed.
+    let passes = 1000;
+    for n in 0..passes {
+        for ring in &rings {
+            let clocks: Vec<u64> = (0..90).map(|i| 1000 * (n + 1) + i).collect();
+            let page = piece(ring.ring, 1 + n, 95 * n + 5, &clocks);
+            b.page_after(ring, &page, page.records(), 95 * n);
+        }
+    }
+    let bytes = as_stream(b.bytes);
+    // Memory is tidied several times.
+    assert!(bytes.len() > 3 << 20);
+    let want = |_: &str| true;
+    let mut live = Live::new(vec!["test".into()], &want);
+    let mut lost = HashMap::new();
+    let mut take = |live: &mut Live<'_>| {
+        while live.advance() {
+            if let EventKind::Loss { cause, count, .. } = live.event().unwrap().0.kind {
+                *lost.entry(format!("{cause:?}")).or_insert(0) += count;
+            }
+        }
+    };
+    for part in bytes.chunks(4096) {
+        live.feed(0, part).unwrap();
+        take(&mut live);
+    }
+    live.end(0);
+    take(&mut live);
+    let missed = format!("{:?}", Cause::Told(Lost::ReaderLag as u8));
+    assert_eq!(lost, [(missed, 2 * 5 * passes)].into());
 }
 
 struct Rig {

@@ -24,7 +24,7 @@ use crate::{
     merge::{several, Event, Order, Rings, Stream},
     snapshot::{
         parse_section_header,
-        run::{seq, Run},
+        run::{section_of, seq, Run},
         scan::{before, changes_hands, Part, Sections},
         Losses, RingInfo, RingPages, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER,
     },
@@ -389,7 +389,7 @@ impl<'w> Live<'w> {
                 }
                 let offset = match self.order.cursor(at) {
                     Some(cursor) => cursor.forget(stream),
-                    None => stream.runs().next().map(|(_, run)| run.first.offset),
+                    None => stream.runs().next().map(|(_, run)| section_of(&run.first)),
                 };
                 first = first.min(offset.unwrap_or(u64::MAX));
             }

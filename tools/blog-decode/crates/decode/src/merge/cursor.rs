@@ -10,7 +10,7 @@ use super::{Cause, Counts, Event, EventKind, Payload, Place, Span, Stream, LAG};
 use crate::{
     record::{Item, Version, Walk, Writer},
     snapshot::{
-        run::{end_of, seq},
+        run::{end_of, section_of, seq},
         PageRef, RingInfo, Snapshot,
     },
     wire::record::LOST_CAUSES,
@@ -128,7 +128,8 @@ impl Cursor {
             self.has_gap = true;
         }
         let next = stream.run(self.place.run);
-        next.map(|(_, run)| run.first.offset)
+        // The section says what is missing before its page.
+        next.map(|(_, run)| section_of(&run.first))
     }
 
     /// The clock by which its current event is put in order, if it is at one.

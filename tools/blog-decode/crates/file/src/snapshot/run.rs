@@ -143,7 +143,7 @@ impl Run {
 }
 
 /// Where a page's section begins.
-pub(super) fn section_of(page: &PageRef) -> u64 {
+pub fn section_of(page: &PageRef) -> u64 {
     page.offset.saturating_sub((SECTION_HEADER + Page::SIZE) as u64)
 }
 
