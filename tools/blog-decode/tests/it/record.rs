@@ -17,7 +17,9 @@ use crate::common::{
     stream::{as_stream, begin, clock, piece, SECOND},
 };
 use blog_decode_core::sidetable::read_table;
-use blog_table::{descriptor::Site, format::Table};
+use blog_file::snapshot::{split::Split, Snapshot};
+use blog_table::{descriptor::Site, format::Table, source::Source};
+use blog_wire::record::{Lost, LOST_CAUSES};
 use rustix::fs::{flock, FlockOperation};
 
 fn rig() -> Rig {
@@ -379,6 +381,53 @@ fn a_pipe_is_cut_into_files() {
     assert_eq!(show(Path::new("out")), whole);
     let alone: Vec<_> = files.iter().flat_map(|f| show(&Path::new("out").join(f))).collect();
     assert_eq!(alone, whole);
+}
+
+/// Of a stream that is cut into two files: what the second says of rings that were taken from their
+/// tasks, wherever the cut is.
+#[test]
+fn a_further_file_counts_nothing_that_earlier_ones_have() {
+    let gone = |bytes: &[u8]| {
+        let source = Source::Memory(bytes.to_vec());
+        let file = Snapshot::read("test".into(), source).unwrap();
+        assert!(!file.damage.any());
+        let component = &file.components[&1];
+        (component.gone_records, component.lost)
+    };
+    let lost = |full: u64, lag: u64| {
+        let mut lost = [0; LOST_CAUSES];
+        (lost[Lost::Full as usize], lost[Lost::ReaderLag as usize]) = (full, lag);
+        lost
+    };
+    let mut b = Builder::new();
+    b.system(BOOT_ID);
+    clock(&mut b, SECOND);
+    // Before the stream began, 10 records had gone, and 4 were lost.
+    b.component_with_losses(1, "disk", 10, lost(4, 0));
+    let mut ring = Ring::task(1, 3, 42, "dd");
+    ring.lost = lost(3, 0);
+    b.ring(&ring).page(&ring, &piece(3, 1, 0, &[SECOND, SECOND + 1]));
+    let mut cuts = vec![(b.bytes.len(), (10, lost(4, 0)))];
+    b.released(1, 3, 2);
+    cuts.push((b.bytes.len(), (10, lost(4, 0))));
+    // Of 7 records that have gone since, 5 are in no ring of the stream; of 4 losses, one isn't.
+    b.component_with_losses(1, "disk", 17, lost(8, 0));
+    cuts.push((b.bytes.len(), (10, lost(5, 5))));
+    let second = Ring::task(1, 3, 43, "cp");
+    b.ring(&second).page(&second, &piece(3, 2, 0, &[2 * SECOND]));
+    cuts.push((b.bytes.len(), (10, lost(5, 5))));
+    b.released(1, 3, 1).component_with_losses(1, "disk", 18, lost(8, 0));
+    let stream = as_stream(b.bytes);
+    assert_eq!(gone(&stream), (10, lost(5, 5)));
+    for (cut, expected) in cuts {
+        let (mut split, mut first) = (Split::default(), Vec::new());
+        split.feed(&stream[..cut], &mut first).unwrap();
+        assert_eq!(first, stream[..cut]);
+        let mut second = split.next_file();
+        assert_eq!(gone(&second), expected, "{cut}");
+        split.feed(&stream[cut..], &mut second).unwrap();
+        assert_eq!(gone(&second), gone(&stream), "{cut}");
+    }
 }
 
 /// The search for a table is given up; the records are there.

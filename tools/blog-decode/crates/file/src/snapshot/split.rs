@@ -5,6 +5,8 @@
 //! Sections of a stream come once, and again when what they say has changed; pages decode alone. So a
 //! further file begins with the last of each that is not a page: [`Split`] keeps these. It numbers
 //! sections anew, so that what is missing in the stream is missing in the file, and nothing else.
+//! Components count rings that were taken from their owners: of these, each file leaves out those
+//! that earlier files have.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -12,7 +14,7 @@ use std::{
 };
 
 use super::{
-    parse_section_header, scan::list, Damage, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER,
+    parse_section_header, scan::list, Damage, Losses, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER,
 };
 use crate::{
     blogfmt::{format::Table, source::Source},
@@ -42,6 +44,8 @@ pub struct Split {
     /// By kind, and what it is about; the order is that of a file.
     kept: BTreeMap<(u16, u64), Vec<u8>>,
     kept_bytes: usize,
+    /// By component.
+    loose: BTreeMap<u32, Loose>,
     /// Checksum and length of sections about images.
     known: HashSet<(u32, u64)>,
     /// Index of the next section as it comes, and in the file.
@@ -59,6 +63,19 @@ pub struct Split {
     pub stream: bool,
     /// Whether a snapshot has come to its end.
     ended: bool,
+}
+
+/// Records and losses, as a component counts them.
+type Sums = (u64, Losses);
+
+/// What a component counts of rings that were taken from their owners.
+#[derive(Default)]
+struct Loose {
+    /// What its first section has, which is of no ring of the stream.
+    first: Sums,
+    /// What is of rings of the stream: so far, and in the files before this one.
+    released: Sums,
+    before: Sums,
 }
 
 impl Split {
@@ -100,8 +117,11 @@ impl Split {
             let index = self.next_in_file.saturating_add(lost);
             self.next_in_file = index.saturating_add(1);
             set_index(section, index);
-            out.extend_from_slice(section);
-            self.keep(&header, &rest[at..at + len])?;
+            self.keep(&header, section)?;
+            match self.rebased(section) {
+                Some((_, new)) => out.extend_from_slice(&new),
+                None => out.extend_from_slice(section),
+            }
             at += len;
         }
         rest.drain(..at);
@@ -128,13 +148,55 @@ impl Split {
     /// How the next file begins; what is fed from now on goes to that.
     pub fn next_file(&mut self) -> Vec<u8> {
         let mut out = self.header.clone();
-        self.next_in_file = 0;
-        for section in self.kept.values_mut() {
-            set_index(section, self.next_in_file);
-            out.extend_from_slice(section);
-            self.next_in_file += 1;
+        for loose in self.loose.values_mut() {
+            loose.before = loose.released;
         }
+        let mut index = 0;
+        let mut put = |section: &[u8]| {
+            let start = out.len();
+            out.extend_from_slice(section);
+            set_index(&mut out[start..], index);
+            index += 1;
+        };
+        for section in self.kept.values() {
+            match self.rebased(section) {
+                // What came since the first is in no file: the stream's reader has missed it.
+                Some((first, new)) => [first, new].iter().for_each(|section| put(section)),
+                None => put(section),
+            }
+        }
+        self.next_in_file = index;
         out
+    }
+
+    /// A component's section with the records that the first one of the stream has, and the section
+    /// itself, without what files before this one have; `None`: it stays as it is.
+    fn rebased(&self, section: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+        let header = SectionHeader::read(section)?;
+        let payload = section.get(SECTION_HEADER..SECTION_HEADER + header.len as usize)?;
+        let is_one =
+            header.kind == Kind::Component as u16 && crc32fast::hash(payload) == header.payload_crc;
+        let mut component = ComponentSection::read(payload).filter(|_| is_one)?;
+        let loose = self.loose.get(&component.id)?;
+        let (records, lost) = loose.before;
+        if loose.before == Sums::default() {
+            return None;
+        }
+        let less = |sum: &mut u64, n: u64, first: u64| *sum = sum.saturating_sub(n).max(first);
+        less(&mut component.gone_records, records, loose.first.0);
+        for (i, sum) in component.lost.iter_mut().enumerate() {
+            less(sum, lost[i], loose.first.1[i]);
+        }
+        let with = |component: &ComponentSection| {
+            let mut section = section.to_vec();
+            let to = &mut section[SECTION_HEADER..SECTION_HEADER + payload.len()];
+            to.iter_mut().zip(component.bytes()).for_each(|(to, byte)| *to = byte);
+            seal(&mut section, header.index);
+            section
+        };
+        let new = with(&component);
+        component.gone_records = loose.first.0;
+        Some((with(&component), new))
     }
 
     /// Notes which call sites the records of a page are of.
@@ -146,6 +208,20 @@ impl Split {
             if let Item::Record { site, .. } = item {
                 self.sites.insert(site);
             }
+        }
+    }
+
+    /// A ring was taken from its owner: its section is of no use any more.
+    fn release(&mut self, released: &Released) {
+        let ring = (Kind::Ring as u16, key(released.component, released.ring));
+        let old = self.kept.remove(&ring).unwrap_or_default();
+        self.kept_bytes -= old.len();
+        let ring = old.get(SECTION_HEADER..).and_then(RingSection::read);
+        let Some(loose) = self.loose.get_mut(&released.component) else { return };
+        let (records, lost) = &mut loose.released;
+        *records = records.saturating_add(released.records);
+        for (sum, n) in lost.iter_mut().zip(ring.map_or(Losses::default(), |ring| ring.lost)) {
+            *sum = sum.saturating_add(n);
         }
     }
 
@@ -172,15 +248,18 @@ impl Split {
                 self.note_sites(payload);
                 None
             }
-            Some(Kind::Component) => ComponentSection::read(payload).map(|c| c.id.into()),
+            Some(Kind::Component) => ComponentSection::read(payload).map(|c| {
+                let first = (c.gone_records, c.lost);
+                self.loose.entry(c.id).or_insert(Loose { first, ..Loose::default() });
+                c.id.into()
+            }),
             Some(Kind::Ring) => {
                 RingSection::read(payload).map(|ring| key(ring.component, ring.ring))
             }
             Some(Kind::Released) => {
-                let ring =
-                    Released::read(payload).map(|r| (Kind::Ring as u16, key(r.component, r.ring)));
-                let old = ring.and_then(|ring| self.kept.remove(&ring));
-                self.kept_bytes -= old.map_or(0, |old| old.len());
+                if let Some(released) = Released::read(payload) {
+                    self.release(&released);
+                }
                 None
             }
             _ => None,
