@@ -46,9 +46,9 @@ pub enum Part {
 
 /// What belongs to no ring of a component.
 struct Loose {
-    /// Its last section, and the records in its first one.
+    /// Its last section, and its first one: what that counts is of no ring of this file.
     raw: ComponentSection,
-    first: u64,
+    first: ComponentSection,
     /// Records and losses of rings of this file that were taken from their owners.
     records: u64,
     lost: Losses,
@@ -58,15 +58,21 @@ impl Loose {
     /// The component, without what the rings of this file have.
     fn component(&self, is_stream: bool) -> ComponentSection {
         let mut this = self.raw;
-        let gone = this.gone_records.saturating_sub(self.records);
-        for (lost, of_rings) in this.lost.iter_mut().zip(self.lost) {
-            *lost = lost.saturating_sub(of_rings);
+        // The section that counts a ring comes after that which says that it was taken.
+        let less = |sum: u64, of_rings: u64, first: u64| match of_rings {
+            0 => sum,
+            n => sum.saturating_sub(n).max(first),
+        };
+        let first = &self.first;
+        let gone = less(this.gone_records, self.records, first.gone_records);
+        for (i, lost) in this.lost.iter_mut().enumerate() {
+            *lost = less(*lost, self.lost[i], first.lost[i]);
         }
         this.gone_records = match is_stream {
             true => {
                 let missed = &mut this.lost[Lost::ReaderLag as usize];
-                *missed = missed.saturating_add(gone.saturating_sub(self.first));
-                self.first
+                *missed = missed.saturating_add(gone.saturating_sub(first.gone_records));
+                first.gone_records
             }
             false => gone,
         };
@@ -157,12 +163,9 @@ impl Sections {
                 let raw = ComponentSection::read(payload)?;
                 let loose = match self.loose.entry(raw.id) {
                     Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(new) => new.insert(Loose {
-                        raw,
-                        first: raw.gone_records,
-                        records: 0,
-                        lost: Losses::default(),
-                    }),
+                    Entry::Vacant(new) => {
+                        new.insert(Loose { raw, first: raw, records: 0, lost: Losses::default() })
+                    }
                 };
                 loose.raw = raw;
                 file.components.insert(raw.id, loose.component(file.stream));
