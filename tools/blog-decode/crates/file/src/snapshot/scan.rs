@@ -423,6 +423,7 @@ impl<'a> Scan<'a> {
         after: u64,
     ) -> Result<(), Error> {
         let stream = self.file.stream;
+        self.begin_anew(id);
         if let Some(ring) = &mut self.ring_mut(id).ring {
             ring.add_missed(missed);
         }
@@ -452,6 +453,9 @@ impl<'a> Scan<'a> {
     /// Takes what is said of a ring, which may be said again when it has changed.
     fn ring(&mut self, mut new: RingInfo) {
         let id = (new.component, new.ring);
+        if self.ring_mut(id).ring.is_none() {
+            self.begin_anew(id);
+        }
         let known = self.ring_mut(id);
         let old = known.ring.as_ref();
         if let Some(old) = old.filter(|old| known.is_released || changes_hands(old, &new)) {
@@ -468,6 +472,17 @@ impl<'a> Scan<'a> {
             None => {}
         }
         ring.ring = Some(new);
+    }
+
+    /// What comes of a ring that was taken from its owner is of another one, also if its section is
+    /// lost.
+    fn begin_anew(&mut self, id: (u32, u32)) {
+        let known = self.ring_mut(id);
+        if known.is_released {
+            let epoch = known.epoch.saturating_add(1);
+            self.rings.remove(&id);
+            self.ring_mut(id).epoch = epoch;
+        }
     }
 
     /// The current owner of the ring with this id.
