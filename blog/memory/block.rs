@@ -209,8 +209,8 @@ impl Chain {
         if page.is_null() {
             return;
         }
-        // ORDERING: As in `PageHeader::reset`: a reader that still copies the page finds it withdrawn
-        // if it has copied any of the link.
+        // ORDERING: As in `PageHeader::reset`: a reader that still copies the page finds it
+        // withdrawn if it has copied any of the link.
         fence(Release);
         // SAFETY: A page has room for a header and an aligned word after it.
         unsafe { (*Self::link(page)).store(self.first, Relaxed) };
