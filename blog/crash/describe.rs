@@ -121,12 +121,12 @@ pub(crate) fn component_at(slot: u32) -> Option<u64> {
 /// A list in memory of its own.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct List {
+struct CrashList {
     at: u64,
     len: u64,
 }
 
-impl List {
+impl CrashList {
     fn of<T>(list: &[T]) -> Self {
         Self {
             at: list.as_ptr() as u64,
@@ -146,13 +146,13 @@ impl List {
 #[repr(C)]
 pub(crate) struct CrashLists {
     /// Of `file::Image`.
-    images: List,
+    images: CrashList,
     /// Of [`SideTable`].
-    tables: List,
+    tables: CrashList,
     /// Of `u32`: places of the images with these tables.
-    owners: List,
+    owners: CrashList,
     /// Of `u8`, by site, from 1 on: not 0 where an argument has an address.
-    addresses: List,
+    addresses: CrashList,
 }
 
 // SAFETY: It has no padding, and any numbers will do.
@@ -190,10 +190,10 @@ impl Listed {
         }
         Ok(Self {
             lists: CrashLists {
-                images: List::of(&images),
-                tables: List::of(&tables),
-                owners: List::of(&owners),
-                addresses: List::of(&addresses),
+                images: CrashList::of(&images),
+                tables: CrashList::of(&tables),
+                owners: CrashList::of(&owners),
+                addresses: CrashList::of(&addresses),
             },
             _images: images,
             _tables: tables,

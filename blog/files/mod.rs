@@ -133,7 +133,7 @@ pub(crate) fn prepare() {
 /// Makes our directory and the files in it, and those of the components that there are.
 pub(crate) fn init() {
     for folder in [Folder::Top, Folder::Component] {
-        for text in Text::all(folder) {
+        for text in TextFile::all(folder) {
             folder.add::<OpenText>(text.name(), text.mode());
         }
         folder.add::<Reader<false>>(SNAPSHOT, READ);
@@ -181,13 +181,13 @@ pub(crate) fn has(state: &State) -> bool {
 
 /// A text file.
 #[derive(Clone, Copy)]
-enum Text {
+enum TextFile {
     Global(&'static FileOf<()>),
     Setting(Key),
     Of(&'static FileOf<State>),
 }
 
-impl Text {
+impl TextFile {
     /// Those in our directory, or those in a component's.
     fn all(folder: Folder) -> impl Iterator<Item = Self> {
         let is_ours = matches!(folder, Folder::Top);
@@ -220,7 +220,7 @@ impl Text {
 
 struct OpenText {
     state: Option<Arc<State>>,
-    text: Text,
+    text: TextFile,
     /// What it said when it was last read from its start.
     said: Pin<KBox<Mutex<Said>>>,
 }
@@ -239,9 +239,9 @@ impl fmt::Write for Said {
 impl fmt::Display for OpenText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.text, self.state.as_deref()) {
-            (Text::Global(file), _) => file.show.map_or(Ok(()), |show| show(&(), f)),
-            (Text::Setting(key), Some(state)) => key.show(state.get(key), f),
-            (Text::Of(file), Some(state)) => file.show.map_or(Ok(()), |show| show(state, f)),
+            (TextFile::Global(file), _) => file.show.map_or(Ok(()), |show| show(&(), f)),
+            (TextFile::Setting(key), Some(state)) => key.show(state.get(key), f),
+            (TextFile::Of(file), Some(state)) => file.show.map_or(Ok(()), |show| show(state, f)),
             _ => Ok(()),
         }
     }
@@ -255,7 +255,7 @@ impl OpenFile for OpenText {
         let state = registry::by_id(of)?;
         let name = tree::name_of(file);
         let folder = state.as_ref().map_or(Folder::Top, |_| Folder::Component);
-        let text = Text::all(folder).find(|text| text.name() == name);
+        let text = TextFile::all(folder).find(|text| text.name() == name);
         let text = text.ok_or(EINVAL)?;
         let said = KBox::pin_init(new_mutex!(Said(KVVec::new())), GFP_KERNEL)?;
         Ok(Self { state, text, said })
@@ -278,7 +278,7 @@ impl OpenFile for OpenText {
     /// A file that isn't always ready is looked at again in some time.
     fn poll(&self, file: &File, table: PollTable<'_>) -> u32 {
         let ready = match self.text {
-            Text::Of(file) => file.ready.zip(self.state.as_deref()),
+            TextFile::Of(file) => file.ready.zip(self.state.as_deref()),
             _ => None,
         };
         let Some((ready, state)) = ready else {
@@ -294,9 +294,9 @@ impl OpenFile for OpenText {
 
     fn write(&self, text: &str) -> Result {
         match (self.text, self.state.as_deref()) {
-            (Text::Global(file), _) => file.write.ok_or(EINVAL)?(&(), text),
-            (Text::Setting(key), Some(state)) => state.set(key, key.parse(text)?),
-            (Text::Of(file), Some(state)) => file.write.ok_or(EINVAL)?(state, text),
+            (TextFile::Global(file), _) => file.write.ok_or(EINVAL)?(&(), text),
+            (TextFile::Setting(key), Some(state)) => state.set(key, key.parse(text)?),
+            (TextFile::Of(file), Some(state)) => file.write.ok_or(EINVAL)?(state, text),
             _ => Err(EINVAL),
         }
     }

@@ -52,7 +52,7 @@ use self::{
     cursor::Cursor,
     losses::Losses,
     owner::Ownership,
-    page::Room, //
+    page::RingRoom, //
 };
 use super::wire::dump::{
     RingLayout,
@@ -110,7 +110,7 @@ pub struct Ring {
     pub(super) next: AtomicPtr<Ring>,
 
     // In cache lines of its own.
-    room: Room,
+    room: RingRoom,
     /// For who keeps rings that nobody writes to: the next one.
     pub link: AtomicU32,
 }
@@ -170,7 +170,7 @@ impl Ring {
             next: AtomicPtr::new(ptr::null_mut()),
             renamed: AtomicU8::new(0),
             home: AtomicU8::new(0),
-            room: Room::new(room),
+            room: RingRoom::new(room),
             link: AtomicU32::new(0),
             table: AtomicU16::new(0),
         }

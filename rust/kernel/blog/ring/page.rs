@@ -46,16 +46,16 @@ pub const ROOM: u32 = 312;
 
 /// A ring's own page, where its records begin.
 #[repr(C, align(8))]
-pub(super) struct Room {
+pub(super) struct RingRoom {
     header: PageHeader,
     /// Records are stored through pointers.
     rest: UnsafeCell<[u8; ROOM as usize - PAGE_HEADER_SIZE]>,
 }
 
 // SAFETY: It is used as a page is.
-unsafe impl Sync for Room {}
+unsafe impl Sync for RingRoom {}
 
-impl Room {
+impl RingRoom {
     /// `bytes` of it are used, with the header; 0: none.
     pub(super) const fn new(bytes: u32) -> Self {
         assert!(bytes <= ROOM);

@@ -43,11 +43,11 @@ pub(in super::super) const SHAPE: [usize; 2] = [SLOTS, WAYS];
 /// - A task has one slot, or two where one of its log calls has interrupted another one's [`give`]:
 ///   calls from there on use the first one of the bucket, and both are its own until it ends.
 #[repr(C, align(64))]
-struct Slots([AtomicPtr<Tls>; SLOTS]);
+struct HashTable([AtomicPtr<Tls>; SLOTS]);
 
 #[allow(non_upper_case_globals)]
 #[no_mangle]
-static blog_tasks: Slots = Slots([const { AtomicPtr::new(ptr::null_mut()) }; SLOTS]);
+static blog_tasks: HashTable = HashTable([const { AtomicPtr::new(ptr::null_mut()) }; SLOTS]);
 
 /// A task's home.
 #[inline(always)]
