@@ -13,16 +13,19 @@
 //!
 //! Users set triggers by the file `trigger`, in the words of `parse.rs`. Log calls and the
 //! hung-task detector fire them, in any context, by atomics alone: nothing here wakes anybody.
-//!
-//! A component's trigger is found by its slot. It stays for the next component of that slot; so it
-//! also has the id of the component that it is of.
 
-use core::sync::atomic::{
-    AtomicBool,
-    AtomicI32,
-    AtomicU32,
-    AtomicU64,
-    Ordering::*, //
+use core::{
+    cmp,
+    ptr,
+    sync::atomic::{
+        AtomicBool,
+        AtomicI32,
+        AtomicPtr,
+        AtomicU32,
+        AtomicU64,
+        AtomicU8,
+        Ordering::*, //
+    }, //
 };
 use kernel::{
     bindings::task_struct,
@@ -32,10 +35,7 @@ use kernel::{
     },
     fmt,
     prelude::*,
-    sync::{
-        global_lock,
-        SetOnce, //
-    }, //
+    sync::global_lock, //
 };
 
 mod parse;
@@ -60,14 +60,23 @@ use crate::{
         ALL_FROZEN,
         OBSERVER, //
     },
-    sys::tracepoint,
+    sys::{
+        quiesce,
+        tracepoint, //
+    },
     tasks,
     write::tables, //
 };
 
 pub(crate) static PART: Part = Part {
     start,
-    event,
+    tick: free_removed,
+    event: |event| {
+        if let Event::Gone(state) = event {
+            // It can't fail for one that is gone.
+            let _ = replace(state, None, true);
+        }
+    },
     files: &[FileOf {
         name: c"trigger",
         show: Some(show),
@@ -78,79 +87,119 @@ pub(crate) static PART: Part = Part {
             }
             set(state, wanted)
         }),
-        ready: Some(|state| of(state).is_some_and(Trigger::has_frozen)),
+        ready: Some(has_frozen),
     }],
     ..Part::NONE
 };
 
-global_lock! {
-    // SAFETY: `start` is called before anything else here.
-    /// Held while a trigger is set, or ends with its component. Nobody waits under it.
-    unsafe(uninit) static SETTING: Mutex<()> = ();
-}
-
 /// Whether the hung-task detector calls [`hang`].
 static HANGS: AtomicBool = AtomicBool::new(false);
 
-/// Triggers that are made together.
-const GROUP: usize = 32;
+/// Triggers by the slots of their components, null where there is none. One that was taken out
+/// stays until log calls, and others that don't sleep, have ended that may have found it.
+static TRIGGERS: [AtomicPtr<Trigger>; MAX_COMPONENTS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; MAX_COMPONENTS];
 
-/// Triggers by the slots of their components. A group is made when one of it is set first, and
-/// stays.
-static TRIGGERS: [SetOnce<KBox<[Trigger; GROUP]>>; MAX_COMPONENTS.div_ceil(GROUP)] =
-    [const { SetOnce::new() }; MAX_COMPONENTS.div_ceil(GROUP)];
+/// Those that were taken out: a list by [`Trigger::next`].
+static REMOVED: AtomicPtr<Trigger> = AtomicPtr::new(ptr::null_mut());
 
-/// The trigger of a slot, if it was made. Any context.
-fn at(slot: u16) -> Option<&'static Trigger> {
-    let group = TRIGGERS.get(usize::from(slot) / GROUP)?.as_ref()?;
-    group.get(usize::from(slot) % GROUP)
+global_lock! {
+    // SAFETY: `start` is called before anything else here.
+    /// Held while a trigger is put in or taken out. Nobody waits or allocates under it.
+    unsafe(uninit) static SETTING: Mutex<()> = ();
 }
 
-/// The trigger of a component, if it was ever set. Any context.
-fn of(state: &State) -> Option<&'static Trigger> {
-    at(state.slot()).filter(|trigger| trigger.id.load(Relaxed) == state.id())
+global_lock! {
+    // SAFETY: As above.
+    /// Held while one is shown, or those that were taken out are freed.
+    unsafe(uninit) static FREEING: Mutex<()> = ();
 }
 
-/// Arms a component's trigger, or ends what it has done. `ENODEV`: the component is gone.
-fn set(state: &State, wanted: Option<TriggerSpec>) -> Result {
-    let group = TRIGGERS.get(usize::from(state.slot()) / GROUP);
-    let group = group.ok_or(EINVAL)?;
-    let made = match wanted.is_some() && group.as_ref().is_none() {
-        true => Some(KBox::new([const { Trigger::new() }; GROUP], GFP_KERNEL)?),
-        false => None,
-    };
-    state.watch(|| {
-        let _guard = SETTING.lock();
-        // One that goes from here on ends it: see `event`.
-        if state.is_gone() {
-            return Err(ENODEV);
-        }
-        // Of two that were made at a time, the first one stays.
-        if let Some(made) = made {
-            group.populate(made);
-        }
-        if let Some(trigger) = at(state.slot()) {
-            trigger.id.store(state.id(), Relaxed);
-            trigger.set(state, wanted);
-        }
-        Ok(())
-    })
+/// The trigger of a component, if it has one. Any context.
+///
+/// # Safety
+///
+/// The caller doesn't sleep while it uses the result, or holds [`FREEING`].
+unsafe fn of(state: &State) -> Option<&Trigger> {
+    let trigger = TRIGGERS.get(usize::from(state.slot()))?;
+    // ORDERING: Acquire pairs with `replace`: the trigger is whole.
+    // SAFETY: It stays for such a caller, see `free_removed`.
+    let trigger = unsafe { trigger.load(Acquire).as_ref() };
+    // Its slot may be that of another component by now.
+    trigger.filter(|_| !state.is_gone())
+}
+
+/// Whether readers that wait for it are to look.
+fn has_frozen(state: &State) -> bool {
+    // SAFETY: This doesn't sleep.
+    unsafe { of(state) }.is_some_and(|trigger| trigger.phase() == FROZEN)
 }
 
 fn show(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match of(state) {
+    let _guard = FREEING.lock();
+    // SAFETY: The lock is held.
+    match unsafe { of(state) } {
         Some(trigger) => f.write_fmt(fmt!("{trigger}\n")),
         None => f.write_str("off\n"),
     }
 }
 
+/// Arms a component's trigger, or ends what it has done. `ENODEV`: the component is gone.
+fn set(state: &State, wanted: Option<TriggerSpec>) -> Result {
+    let new = wanted.map(|spec| KBox::new(Trigger::new(spec), GFP_KERNEL));
+    let new = new.transpose()?;
+    state.watch(|| replace(state, new, false))
+}
+
+/// Puts in a trigger, or none, in place of the one that is there. `ENODEV`: the component is not as
+/// `is_gone` says.
+fn replace(state: &State, new: Option<KBox<Trigger>>, is_gone: bool) -> Result {
+    let _guard = SETTING.lock();
+    let trigger = TRIGGERS.get(usize::from(state.slot())).ok_or(EINVAL)?;
+    // One that goes from here on takes it out again: see `PART`.
+    if state.is_gone() != is_gone {
+        return Err(ENODEV);
+    }
+    let old = trigger.swap(new.map_or(ptr::null_mut(), KBox::into_raw), AcqRel);
+    // SAFETY: It was there until now.
+    if let Some(removed) = unsafe { old.as_ref() } {
+        if removed.phase.swap(ENDED, AcqRel) == FROZEN {
+            removed.counter(state).fetch_sub(1, Relaxed);
+        }
+        removed.next.store(REMOVED.swap(old, Relaxed), Relaxed);
+    }
+    Ok(())
+}
+
+fn free_removed() {
+    let mut next = {
+        let _guard = SETTING.lock();
+        REMOVED.swap(ptr::null_mut(), Relaxed)
+    };
+    if next.is_null() {
+        return;
+    }
+    quiesce::quiesce();
+    let _guard = FREEING.lock();
+    while !next.is_null() {
+        // SAFETY: It was a box, and nobody who has found it is left.
+        let removed = unsafe { KBox::from_raw(next) };
+        next = removed.next.load(Relaxed);
+    }
+}
+
 fn start() {
     // SAFETY: Called once, first.
-    unsafe { SETTING.init() };
+    unsafe {
+        SETTING.init();
+        FREEING.init();
+    }
     OBSERVER.populate(Observer {
-        watches: |state| of(state).is_some_and(Trigger::waits_for_record),
+        // SAFETY: This doesn't sleep.
+        watches: |state| unsafe { of(state) }.is_some_and(Trigger::waits_for_record),
         stored: |state, site_shl10, payload| {
-            of(state).is_some_and(|trigger| trigger.stored(state, site_shl10, payload))
+            // SAFETY: The caller is a log call.
+            unsafe { of(state) }.is_some_and(|trigger| trigger.stored(state, site_shl10, payload))
         },
     });
     HANGS.store(tracepoint::on_hang(hang).is_ok(), Relaxed);
@@ -165,68 +214,31 @@ unsafe extern "C" fn hang(_: *mut c_void, task: *mut task_struct) {
     // SAFETY: By this function's requirement.
     let pid = unsafe { tasks::facts(task) }.pid;
     tables::each_state(|state| {
-        if let Some(trigger) = of(state) {
+        // SAFETY: Interrupts are off.
+        if let Some(trigger) = unsafe { of(state) } {
             trigger.hang(state, pid);
         }
     });
 }
 
-fn event(event: Event<'_>) {
-    if let Event::Gone(state) = event {
-        // It is going: nobody sets it any more once this has the lock.
-        let _guard = SETTING.lock();
-        if let Some(trigger) = of(state) {
-            trigger.set(state, None);
-            trigger.id.store(0, Relaxed);
-        }
-    }
-}
+type Compare = (&'static str, fn(cmp::Ordering) -> bool);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Off,
-    /// It waits for what fires it.
-    Armed,
-    /// It has fired, and some more records are logged.
-    Fired,
-    Frozen,
-}
+static COMPARE: [Compare; 4] = [
+    ("eq", cmp::Ordering::is_eq),
+    ("ne", cmp::Ordering::is_ne),
+    ("lt", cmp::Ordering::is_lt),
+    ("gt", cmp::Ordering::is_gt),
+];
 
-impl Phase {
-    /// That of a life: see [`Trigger`].
-    fn of(life: u64) -> Self {
-        [Self::Off, Self::Armed, Self::Fired, Self::Frozen][(life / STEP) as usize % 4]
-    }
-}
-
-/// How the value of an argument compares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
-    Eq,
-    Ne,
-    Lt,
-    Gt,
-}
-
-impl Operator {
-    const ALL: [(&'static str, Self); 4] = [
-        ("eq", Self::Eq),
-        ("ne", Self::Ne),
-        ("lt", Self::Lt),
-        ("gt", Self::Gt),
-    ];
-}
-
-/// A condition on an integer in a record: which bytes of the arguments, and what they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An integer in a record, and what it is to be.
+#[derive(Clone, Copy)]
 struct Condition {
+    /// Where it is in the arguments, and how many bytes it has: 1, 2, 4 or 8.
     at: u16,
-    /// 1, 2, 4 or 8 bytes.
     size: u8,
     signed: bool,
-    compare: Operator,
-    /// As many bits of the value as `size` says, extended by its sign if it has one.
-    value: u64,
+    compare: &'static Compare,
+    value: i128,
 }
 
 impl Condition {
@@ -235,37 +247,26 @@ impl Condition {
         let Some(bytes) = payload.get(from..from + usize::from(self.size)) else {
             return false;
         };
-        let mut raw = [0; 8];
-        raw[..bytes.len()].copy_from_slice(bytes);
-        let unused = 64 - 8 * u32::from(self.size);
-        let found = u64::from_ne_bytes(raw);
-        let order = match self.signed {
-            true => ((found << unused) as i64 >> unused).cmp(&(self.value as i64)),
-            false => found.cmp(&self.value),
-        };
-        match self.compare {
-            Operator::Eq => order.is_eq(),
-            Operator::Ne => order.is_ne(),
-            Operator::Lt => order.is_lt(),
-            Operator::Gt => order.is_gt(),
-        }
+        let is_negative = self.signed && bytes.last().is_some_and(|byte| byte >> 7 != 0);
+        let mut found = [if is_negative { 0xff } else { 0 }; 16];
+        found[..bytes.len()].copy_from_slice(bytes);
+        (self.compare.1)(i128::from_le_bytes(found).cmp(&self.value))
     }
 }
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.signed { 'i' } else { 'u' };
-        let (compare, _) = Operator::ALL[self.compare as usize];
-        write!(f, "{}:{sign}{}:{compare}:", self.at, self.size)?;
-        match self.signed {
-            true => write!(f, "{}", self.value as i64),
-            false => write!(f, "{}", self.value),
-        }
+        let (sign, compare) = (if self.signed { 'i' } else { 'u' }, self.compare.0);
+        write!(
+            f,
+            "{}:{sign}{}:{compare}:{}",
+            self.at, self.size, self.value
+        )
     }
 }
 
 /// A trigger as a user sets it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 struct TriggerSpec {
     /// The site whose record fires it; `None`: a task that hangs fires it.
     site: Option<u32>,
@@ -276,213 +277,130 @@ struct TriggerSpec {
     all: bool,
 }
 
+/// It waits for what fires it.
+const ARMED: u8 = 0;
+/// It has fired, and some more records are logged.
+const FIRED: u8 = 1;
+const FROZEN: u8 = 2;
+/// It was taken out.
+const ENDED: u8 = 3;
+
 /// The trigger of a component.
-///
-/// What it waits for is changed under the component's lock, in a life of its own. A log call that
-/// looks at it meanwhile may take half of an old one for a new one, and fire too early. It harms
-/// nobody, as each field is an atomic.
 struct Trigger {
-    /// Of the component; 0: none.
-    id: AtomicU64,
-    /// In the upper half, how often it was set, and in the two lowest bits of that the [`Phase`];
-    /// in the lower half, the records that are still to come. So what was begun in one life changes
-    /// nothing in the next one.
-    life: AtomicU64,
-    /// `id << LEN_BITS`; 0: a task that hangs.
-    site: AtomicU32,
-    /// [`Condition`], but for its value: at, size (0: there is none), sign, comparison, by bytes;
-    /// and whether it freezes all.
-    how: AtomicU64,
-    value: AtomicU64,
+    spec: TriggerSpec,
+    /// From one to the next, and from any to [`ENDED`].
+    phase: AtomicU8,
+    /// Records that are still to come.
+    left: AtomicU32,
     /// When it has fired, and the thread id.
     clock: AtomicU64,
     pid: AtomicI32,
-}
-
-/// From one phase to the next.
-const STEP: u64 = 1 << 32;
-
-/// The first phase of the life after this one.
-fn next_life(life: u64) -> u64 {
-    (life | (4 * STEP - 1)).wrapping_add(1)
-}
-
-/// Records that are still to come.
-fn left(life: u64) -> u32 {
-    life as u32
+    next: AtomicPtr<Self>,
 }
 
 impl Trigger {
-    const fn new() -> Self {
+    fn new(spec: TriggerSpec) -> Self {
         Self {
-            id: AtomicU64::new(0),
-            life: AtomicU64::new(0),
-            site: AtomicU32::new(0),
-            how: AtomicU64::new(0),
-            value: AtomicU64::new(0),
+            spec,
+            phase: AtomicU8::new(ARMED),
+            left: AtomicU32::new(spec.after),
             clock: AtomicU64::new(0),
             pid: AtomicI32::new(0),
+            next: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
-    fn life(&self) -> u64 {
-        // ORDERING: Acquire: what it is armed with is read after this.
-        self.life.load(Acquire)
+    fn phase(&self) -> u8 {
+        self.phase.load(Acquire)
     }
 
-    fn phase(&self) -> Phase {
-        Phase::of(self.life())
-    }
-
-    /// Goes from one value of `life` to another; `Err`: somebody else has gone on, to this one.
-    fn advance(&self, life: u64, to: u64) -> Result<(), u64> {
-        let result = self.life.compare_exchange(life, to, AcqRel, Acquire);
-        result.map(|_| ())
-    }
-
-    fn test(&self) -> Option<Condition> {
-        let [a, b, size, signed, compare, ..] = self.how.load(Relaxed).to_le_bytes();
-        (size != 0).then_some(())?;
-        Some(Condition {
-            at: u16::from_le_bytes([a, b]),
-            size,
-            signed: signed != 0,
-            compare: Operator::ALL.get(usize::from(compare))?.1,
-            value: self.value.load(Relaxed),
-        })
-    }
-
-    fn freezes_all(&self) -> bool {
-        self.how.load(Relaxed) >> 56 != 0
+    /// Goes from one phase to another; false: somebody was faster.
+    fn advance(&self, from: u8, to: u8) -> bool {
+        (self.phase.compare_exchange(from, to, AcqRel, Relaxed)).is_ok()
     }
 
     /// What counts those that freeze the same.
     fn counter<'a>(&self, state: &'a State) -> &'a AtomicU32 {
-        match self.freezes_all() {
+        match self.spec.all {
             true => &ALL_FROZEN,
             false => &state.frozen,
         }
     }
 
-    /// Sets what it is to do, under [`SETTING`].
-    fn set(&self, state: &State, wanted: Option<TriggerSpec>) {
-        let next = |life| Some(next_life(life));
-        let old = self.life.fetch_update(AcqRel, Acquire, next).unwrap_or(0);
-        if Phase::of(old) == Phase::Frozen {
-            self.counter(state).fetch_sub(1, Relaxed);
-        }
-        let Some(wanted) = wanted else { return };
-        let mut how = [0; 8];
-        if let Some(test) = wanted.test {
-            let [a, b] = test.at.to_le_bytes();
-            how[..5].copy_from_slice(&[a, b, test.size, test.signed.into(), test.compare as u8]);
-            self.value.store(test.value, Relaxed);
-        }
-        how[7] = wanted.all.into();
-        self.how.store(u64::from_le_bytes(how), Relaxed);
-        self.site
-            .store(wanted.site.unwrap_or(0) << LEN_BITS, Relaxed);
-        // ORDERING: Release: see `life`. Nobody else goes on from the first phase.
-        self.life
-            .store(next_life(old) + STEP + u64::from(wanted.after), Release);
-    }
-
-    /// Whether records of its component are to be looked at. Any context.
+    /// Whether records of its component are to be looked at.
     fn waits_for_record(&self) -> bool {
-        matches!(self.phase(), Phase::Armed | Phase::Fired) && self.site.load(Relaxed) != 0
+        matches!(self.phase(), ARMED | FIRED) && self.spec.site.is_some()
     }
 
-    /// Whether readers that wait for it are to look.
-    fn has_frozen(&self) -> bool {
-        self.phase() == Phase::Frozen
-    }
-
-    /// Goes on from [`Phase::Armed`], to the life that this returns.
-    fn fire(&self, life: u64, pid: i32) -> Option<u64> {
-        let fired = life.wrapping_add(STEP);
-        if Phase::of(life) != Phase::Armed || self.advance(life, fired).is_err() {
-            return None;
+    fn fire(&self, pid: i32) -> bool {
+        let is_fired = self.advance(ARMED, FIRED);
+        if is_fired {
+            self.clock.store(clock::now(), Relaxed);
+            self.pid.store(pid, Relaxed);
         }
-        self.clock.store(clock::now(), Relaxed);
-        self.pid.store(pid, Relaxed);
-        Some(fired)
+        is_fired
     }
 
-    /// Goes on from [`Phase::Fired`].
-    fn freeze(&self, state: &State, life: u64) {
-        // Once: should it be set meanwhile, that is what is to be taken back.
+    fn freeze(&self, state: &State) {
         let counter = self.counter(state);
-        // First, so that who ends it finds that it counts.
+        // First, so that who takes the trigger out finds that it counts.
         counter.fetch_add(1, Relaxed);
-        if self.advance(life, life.wrapping_add(STEP)).is_err() {
+        if !self.advance(FIRED, FROZEN) {
             counter.fetch_sub(1, Relaxed);
         }
     }
 
     /// A record is in its place, but not yet published. True: the last one before it is frozen.
     fn stored(&self, state: &State, site_shl10: u32, payload: &[u8]) -> bool {
-        let mut life = self.life();
-        if Phase::of(life) == Phase::Armed {
-            // SAFETY: The current task is valid.
-            let pid = || unsafe { tasks::facts(tasks::current()) }.pid;
-            let is_it = site_shl10 == self.site.load(Relaxed)
-                && self.test().is_none_or(|test| test.holds(payload));
-            let Some(fired) = is_it.then(|| self.fire(life, pid())).flatten() else {
-                return false;
-            };
-            if left(fired) == 0 {
-                self.freeze(state, fired);
-            }
-            return left(fired) == 0;
-        }
-        while Phase::of(life) == Phase::Fired && left(life) > 1 {
-            match self.advance(life, life - 1) {
-                Ok(()) => return false,
-                Err(other) => life = other,
-            }
-        }
-        let is_last = Phase::of(life) == Phase::Fired;
+        let is_it = || {
+            self.spec.site == Some(site_shl10 >> LEN_BITS)
+                && self.spec.test.is_none_or(|test| test.holds(payload))
+        };
+        // SAFETY: The current task is valid.
+        let pid = || unsafe { tasks::facts(tasks::current()) }.pid;
+        let one_less = |left: u32| left.checked_sub(1);
+        let is_last = match self.phase() {
+            ARMED => is_it() && self.fire(pid()) && self.spec.after == 0,
+            FIRED => self.left.fetch_update(Relaxed, Relaxed, one_less) == Ok(1),
+            _ => false,
+        };
         if is_last {
-            self.freeze(state, life);
+            self.freeze(state);
         }
         is_last
     }
 
     /// A task hangs. Any context.
     fn hang(&self, state: &State, pid: i32) {
-        let life = self.life();
-        if self.site.load(Relaxed) == 0 {
-            if let Some(fired) = self.fire(life, pid) {
-                self.freeze(state, fired);
-            }
+        if self.spec.site.is_none() && self.fire(pid) {
+            self.freeze(state);
         }
     }
 }
 
 impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let life = self.life();
-        let phase = Phase::of(life);
+        let (phase, spec) = (self.phase(), &self.spec);
         f.write_str(match phase {
-            Phase::Off => return f.write_str("off"),
-            Phase::Armed => "armed",
-            Phase::Fired => "fired",
-            Phase::Frozen => "frozen",
+            ARMED => "armed",
+            FIRED => "fired",
+            FROZEN => "frozen",
+            _ => return f.write_str("off"),
         })?;
-        match self.site.load(Relaxed) >> LEN_BITS {
-            0 => f.write_str(" hang")?,
-            id => write!(f, " site={id}")?,
+        match spec.site {
+            None => f.write_str(" hang")?,
+            Some(id) => write!(f, " site={id}")?,
         }
-        if let Some(test) = self.test() {
+        if let Some(test) = spec.test {
             f.write_fmt(fmt!(" if={test}"))?;
         }
-        if phase != Phase::Frozen && self.site.load(Relaxed) != 0 {
-            write!(f, " after={}", left(life))?;
+        if phase != FROZEN && spec.site.is_some() {
+            write!(f, " after={}", self.left.load(Relaxed))?;
         }
-        if self.freezes_all() {
+        if spec.all {
             f.write_str(" all")?;
         }
-        if matches!(phase, Phase::Fired | Phase::Frozen) {
+        if phase != ARMED {
             let (clock, pid) = (self.clock.load(Relaxed), self.pid.load(Relaxed));
             write!(f, " clock={clock} pid={pid}")?;
         }

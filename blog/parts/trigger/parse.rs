@@ -10,8 +10,8 @@ use kernel::{
 
 use super::{
     Condition,
-    Operator,
-    TriggerSpec, //
+    TriggerSpec,
+    COMPARE, //
 };
 use crate::registry::words;
 
@@ -64,15 +64,16 @@ pub(super) fn parse_test(text: &str) -> Result<Condition> {
         _ => return Err(EINVAL),
     };
     let value = match signed {
-        true if !value.starts_with('+') => value.parse::<i64>().map(|n| n as u64),
-        _ if words::is_decimal(value) => value.parse::<u64>(),
+        true if !value.starts_with('+') => value.parse::<i64>().map(i128::from),
+        _ if words::is_decimal(value) => value.parse::<u64>().map(i128::from),
         _ => return Err(EINVAL),
     };
+    let mut known = COMPARE.iter();
     Ok(Condition {
         at: words::parse_number(at)?.try_into().map_err(|_| EINVAL)?,
         size,
         signed,
-        compare: words::one_of(compare, &Operator::ALL)?,
+        compare: known.find(|(name, _)| *name == compare).ok_or(EINVAL)?,
         value: value.map_err(|_| EINVAL)?,
     })
 }

@@ -7,6 +7,7 @@ use kernel::prelude::*;
 #[kunit_tests(blog_trigger)]
 mod suite {
     use super::super::{
+        has_frozen,
         of,
         parse::{
             parse_test,
@@ -15,9 +16,8 @@ mod suite {
         set,
         show,
         Condition,
-        Operator,
-        Trigger,
-        TriggerSpec, //
+        TriggerSpec,
+        COMPARE, //
     };
     use crate::{
         read::{
@@ -84,10 +84,6 @@ mod suite {
         let mut files = crate::floor::parts().flat_map(|part| part.files);
         let marker = files.find(|file| file.name == c"marker");
         marker.and_then(|file| file.write).ok_or(ENOENT)?(state, line)
-    }
-
-    fn has_frozen(state: &State) -> bool {
-        of(state).is_some_and(Trigger::has_frozen)
     }
 
     fn mark_digit(state: &State, digit: u8) -> Result {
@@ -223,7 +219,8 @@ mod suite {
         // A task that hangs: this one, says the detector.
         set(&state, Some(wanted))?;
         tables::each_state(|state| {
-            if let Some(trigger) = of(state) {
+            // SAFETY: Interrupts are off.
+            if let Some(trigger) = unsafe { of(state) } {
                 trigger.hang(state, 42);
             }
         });
@@ -248,7 +245,7 @@ mod suite {
             at: 1,
             size: 1,
             signed: false,
-            compare: Operator::Eq,
+            compare: &COMPARE[0],
             value: b'7'.into(),
         };
         let wanted = TriggerSpec {
@@ -342,7 +339,7 @@ mod suite {
             "site=7 if=0:u1:eq:0:0",
             "all",
         ] {
-            assert_eq!(parse_trigger(bad), Err(EINVAL));
+            assert!(parse_trigger(bad).is_err_and(|e| e == EINVAL));
         }
     }
 }
