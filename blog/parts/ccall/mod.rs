@@ -33,10 +33,7 @@ use crate::{
         copy_nofault,
         hash, //
     },
-    write::slow::{
-        blog_reserve,
-        blog_stored, //
-    }, //
+    write::slow, //
 };
 
 /// Drivers call it, and other parts.
@@ -175,8 +172,13 @@ pub(crate) unsafe fn write<A: AsRef<[u64]>>(
         need.set(size);
         (size + SLACK <= room.len()).then_some(size)
     };
+    let warns = site_shl10 & 1 != 0;
     // SAFETY: By this function's requirements; `pack` wants no more than it may.
-    unsafe { write_open_slow(component, site_shl10, &need, fill) };
+    unsafe {
+        if warns || !write_open(component, site_shl10, &fill) {
+            write_open_slow(component, site_shl10, &need, fill);
+        }
+    }
 }
 
 /// Does what is left to do for a record of which `fill` knows the size; it leaves in `need` how
@@ -196,16 +198,16 @@ unsafe fn write_open_slow(
     let site_shl10 = site_shl10 - warns;
     // Where the next record goes; then where there is room for this one; and if that has grown
     // meanwhile, where there is room for any.
-    let mut size = 0;
+    let mut size = need.get();
     while size <= MAX_PAYLOAD {
         let bytes = (HEADER_SIZE + size + SLACK) as u32;
         // SAFETY: `fill` is as this function requires, and has stored the bytes.
         let is_done = unsafe {
-            let place = blog_reserve(component, None, bytes, warns.into());
+            let place = slow::blog_reserve(component, None, bytes, warns.into());
             place.put_open(site_shl10, |to, room| {
                 let size = fill(to, room)?;
                 if component.is_watched() {
-                    blog_stored(component, site_shl10, to, size);
+                    slow::blog_stored(component, site_shl10, to, size);
                 }
                 Some(size)
             })
