@@ -85,21 +85,17 @@ pub mod unaligned;
 pub mod wire;
 
 #[cfg(CONFIG_BLOG_HOOKS)]
-use self::call::context;
+#[doc(hidden)]
+pub use self::call::write::{
+    cold,
+    counter,
+    write_open, //
+};
 #[doc(hidden)]
 pub use self::call::{
     abi::ABI,
     capture,
     declare, //
-};
-#[cfg(CONFIG_BLOG_HOOKS)]
-#[doc(hidden)]
-pub use self::call::{
-    write::{
-        cold,
-        counter,
-        write_open, //
-    }, //
 };
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
@@ -176,7 +172,7 @@ as_bytes! {
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 pub fn ring_of(component: &RawComponent) -> *const ring::Ring {
-    let ring = context::ring(component);
+    let ring = call::write::ring(component);
     // SAFETY: It is a ring of this context, or `blog_no_ring`.
     match unsafe { (*ring).slot() } == component.slot() {
         true => ring,

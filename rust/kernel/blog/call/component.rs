@@ -8,10 +8,7 @@
 //! and nothing runs when a static component's module is loaded: `blog/` finds it by its section.
 
 use core::{
-    ffi::{
-        c_char,
-        c_void, //
-    },
+    ffi,
     mem::offset_of,
     ptr,
     sync::atomic::{
@@ -66,7 +63,7 @@ pub type StaticKey = crate::types::Opaque<crate::bindings::static_key_false>;
 #[derive(Clone, Copy)]
 pub struct Config {
     /// The component's name, NUL terminated. Null in a [`Config`] that is in no component.
-    name: *const c_char,
+    name: *const ffi::c_char,
     /// All its memory, in KiB: rings and their tables.
     pub size_kb: u32,
     /// Limit of one ring, in KiB.
@@ -215,7 +212,7 @@ pub struct Switch {
     /// [`Context::percpu_index`]: super::super::wire::record::Context::percpu_index
     pub percpu: AtomicPtr<AtomicPtr<Ring>>,
     /// For `blog/`.
-    pub state: AtomicPtr<c_void>,
+    pub state: AtomicPtr<ffi::c_void>,
 }
 
 // SAFETY: What is shared and changes is atomic, or the C side's static key; `config` is constant,
@@ -226,18 +223,11 @@ unsafe impl Sync for RawComponent {}
 unsafe impl Send for RawComponent {}
 
 impl RawComponent {
-    /// For [`ABI`](super::abi::ABI).
-    pub(in super::super) const SHAPE: [usize; 10] = [
+    /// For [`ABI`](super::abi::ABI): what the assertions above don't fix.
+    pub(in super::super) const SHAPE: [usize; 3] = [
         size_of::<Self>(),
-        offset_of!(Self, switch.threshold),
-        offset_of!(Self, switch.privacy),
-        offset_of!(Self, switch.slot),
         offset_of!(Self, switch.place),
         offset_of!(Self, switch.percpu),
-        offset_of!(Self, config.name),
-        offset_of!(Self, config.size_kb),
-        offset_of!(Self, config.enabled),
-        offset_of!(Self, key),
     ];
 
     /// A component that is off and that `blog/` does not know yet.

@@ -17,8 +17,6 @@ pub(super) mod args;
 #[doc(hidden)]
 pub mod capture;
 pub mod component;
-#[cfg(CONFIG_BLOG_HOOKS)]
-pub(super) mod context;
 #[doc(hidden)]
 pub mod declare;
 pub mod fmt;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Writes a record. The compiler inlines this into one function of a crate, for all calls that pass
-//! the same types.
+//! Finds the caller's ring and writes a record. The compiler inlines this into one function of a
+//! crate, for all calls that pass the same types. Any context but `noinstr` code.
 
 use super::{
     super::{
-        ring::{
-            Place,
-            Writing, //
-        },
+        ring,
+        task,
         wire::record::HEADER_SIZE, //
     },
     abi,
     arch,
-    component::RawComponent,
-    context, //
+    component::RawComponent, //
 };
-use core::ops::Range;
+use core::{
+    ops::Range,
+    sync::atomic::Ordering::Acquire, //
+};
 
 /// Marks a call as cold for the compiler.
 #[doc(hidden)]
@@ -42,6 +42,28 @@ fn clock() -> Option<u64> {
     Some(counter())
 }
 
+/// The ring of `component` for the caller's context; or another one of that context, or what stands
+/// for none, where it is to be looked for.
+#[inline(always)]
+pub(in super::super) fn ring(component: &RawComponent) -> *mut ring::Ring {
+    if let Some(task) = arch::task() {
+        // SAFETY: This is the current task. The table that it has is valid, and the place is one,
+        // by the invariants of `RawComponent`.
+        return unsafe { (*task::current_table(task.as_ptr())).at(component.place()) };
+    }
+    let rings = component.percpu();
+    if rings.is_null() {
+        return task::no_ring();
+    }
+    let (cpu, context) = arch::interrupt();
+    let Some(index) = context.percpu_index(cpu) else {
+        return task::no_ring();
+    };
+    // SAFETY: By the invariants of `RawComponent`, the table has an entry for each interrupt
+    // context of each CPU.
+    unsafe { (*rings.add(index)).load(Acquire) }
+}
+
 /// Writes a record that can simply go after the last one; for any other, returns what
 /// [`write_slow`] is to be given.
 ///
@@ -55,14 +77,13 @@ pub(super) unsafe fn write<'a>(
     site_shl10: u32,
     size: usize,
     store: impl FnOnce(*mut u8),
-) -> Result<(), Place<'a>> {
-    let ring = context::ring(component);
+) -> Result<(), ring::Place<'a>> {
     let slot = || component.slot();
     let bytes = (HEADER_SIZE + size) as u32;
-    // SAFETY: `ring` is a ring of this context or `blog_no_ring`, as the invariants of `Tls`
-    // and `RawComponent` say, and stays so: a task does not leave its context in here, and other
+    // SAFETY: It is a ring of this context or `blog_no_ring`, as the invariants of `Tls` and
+    // `RawComponent` say, and stays so: a task does not leave its context in here, and other
     // contexts do not change CPU. `store` is as this function requires.
-    unsafe { (*ring).write(slot, bytes, site_shl10, clock, store) }
+    unsafe { (*ring(component)).write(slot, bytes, site_shl10, clock, store) }
 }
 
 /// Does what is left to do for a record.
@@ -70,14 +91,14 @@ pub(super) unsafe fn write<'a>(
 /// # Safety
 ///
 /// [`write()`] has just returned these two for the same arguments; or they are `None` and
-/// [`Place::WARNS`].
+/// [`ring::Place::WARNS`].
 #[inline(always)]
 pub(super) unsafe fn write_slow(
     component: &RawComponent,
     site_shl10: u32,
     size: usize,
     store: impl FnOnce(*mut u8),
-    (writing, ts): (Option<Writing<'_>>, u64),
+    (writing, ts): (Option<ring::Writing<'_>>, u64),
 ) {
     let bytes = (HEADER_SIZE + size) as u32;
     // SAFETY: What `blog_reserve` returns has room; `store` is as this function requires, and has
@@ -93,7 +114,7 @@ pub(super) unsafe fn write_slow(
 }
 
 /// Writes a record of which `fill` knows the size, if it can simply go after the last one: see
-/// [`Ring::write_open`](super::super::ring::Ring::write_open). Only `blog/` calls it.
+/// [`ring::Ring::write_open`](super::super::ring::Ring::write_open). Only `blog/` calls it.
 ///
 /// # Safety
 ///
@@ -105,7 +126,6 @@ pub unsafe fn write_open(
     site_shl10: u32,
     fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
 ) -> bool {
-    let ring = context::ring(component);
     // SAFETY: As in `write`; `fill` is as this function requires.
-    unsafe { (*ring).write_open(|| component.slot(), site_shl10, clock, fill) }
+    unsafe { (*ring(component)).write_open(|| component.slot(), site_shl10, clock, fill) }
 }
