@@ -55,6 +55,18 @@ use core::sync::atomic::{
 use kernel::error::from_result;
 use kernel::prelude::*;
 
+/// A module of KUnit's suites, which can only be called from here if KUnit is built in, or this is
+/// a module, too.
+macro_rules! kunit {
+    ($suites:item) => {
+        #[cfg(any(
+            CONFIG_BLOG_KUNIT_TEST = "y",
+            all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
+        ))]
+        $suites
+    };
+}
+
 mod clock;
 mod crash;
 mod files;
@@ -180,12 +192,9 @@ extern "C" fn blog_start() -> c_int {
     from_result(|| start().map(|()| 0))
 }
 
-/// Suites that look inside. KUnit can only be called from here if it is built in, or this is a
-/// module, too.
-#[cfg(any(
-    CONFIG_BLOG_KUNIT_TEST = "y",
-    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
-))]
-mod tests {
-    include!("tests/core.rs");
+// Suites that look inside.
+kunit! {
+    mod tests {
+        include!("tests/core.rs");
+    }
 }

@@ -18,11 +18,7 @@ use kernel::{
 
 use crate::{
     floor::Part,
-    tasks::{
-        facts,
-        WaitChain,
-        FIND_CHAIN, //
-    }, //
+    tasks, //
 };
 
 pub(crate) static PART: Part = Part {
@@ -40,7 +36,7 @@ fn start() {
     let locks = locks();
     // SAFETY: The root is there, and nobody else stores to this field.
     unsafe { blog_root.update(|root| (*root).locks = locks) };
-    FIND_CHAIN.populate(chain);
+    tasks::FIND_CHAIN.populate(chain);
 }
 
 /// Where locks have their holders, for crash tools.
@@ -62,8 +58,8 @@ fn locks() -> LockLayout {
 unsafe fn chain(
     task: *const bindings::task_struct,
     look: &mut dyn FnMut(*mut bindings::task_struct),
-) -> WaitChain {
-    let mut chain = WaitChain::default();
+) -> tasks::WaitChain {
+    let mut chain = tasks::WaitChain::default();
     let _rcu = rcu::read_lock();
     let mut next = task;
     for n in 0..chain.len() {
@@ -78,7 +74,7 @@ unsafe fn chain(
         let is_known = known.any(|(known, _)| known.pid == wait.holder);
         let task = (!holder.is_null()).then(|| {
             // SAFETY: As above.
-            let task = unsafe { facts(holder) }.task();
+            let task = unsafe { tasks::facts(holder) }.task();
             file::Task {
                 flags: task.flags | file::TASK_HOLDER,
                 ..task

@@ -15,43 +15,16 @@ use kernel::blog::{
     unaligned::store_unaligned,
     wire::{
         pack::{
-            Codes,
-            BITMAP,
-            BITS,
-            BYTES,
-            BYTES_MAX,
-            CALL_ARGS,
-            DATE,
-            FLOW,
-            MEM,
-            PART,
-            PORT,
-            PRECISION_MAX,
-            PRIVATE,
-            RAW,
-            RESOURCE,
-            SCOPE,
-            SOCKADDR,
+            self,
             SOCKADDR_SIZE,
-            STR,
-            STR_ARG,
-            STR_MAX,
-            SYMBOL,
-            TEXT,
-            TIME,
-            W1,
-            W8,
-            WIDTH_MAX, //
+            W1, //
         },
         types::{
-            long_size,
-            take_tail,
+            self,
             Privacy,
-            LONG,
             LONG_SIZE,
             MAX_PAYLOAD,
-            MAX_TAIL,
-            PRIVATE_HASH, //
+            MAX_TAIL, //
         }, //
     }, //
 };
@@ -73,8 +46,9 @@ unsafe extern "C" {
     /// can't be read.
     safe fn blog_string_length(s: u64, max: usize) -> isize;
 
-    /// Stores at most `size` bytes, and 7 more, of what the object of this kind (see [`TEXT`]) is
-    /// called, and returns how many there are; less than 0: it can't be read.
+    /// Stores at most `size` bytes, and 7 more, of what the object of this kind, as
+    /// [`pack::TEXT`] has it, is called, and returns how many there are; less than 0: it can't be
+    /// read.
     ///
     /// # Safety
     ///
@@ -155,8 +129,8 @@ pub(crate) unsafe fn pack_simple(
         }
         codes >>= 4;
         let code = codes as u8 & 15;
-        let size = if code == STR {
-            let most = LONG.min(end.addr().wrapping_sub(to.addr()));
+        let size = if code == pack::STR {
+            let most = types::LONG.min(end.addr().wrapping_sub(to.addr()));
             // SAFETY: There are as many bytes after the length, and 7 more.
             let len = unsafe { blog_copy_string(arg, to.wrapping_add(1), most) } as usize;
             if len >= most {
@@ -166,7 +140,7 @@ pub(crate) unsafe fn pack_simple(
             // SAFETY: There is a byte.
             unsafe { to.write(len as u8) };
             len + 1
-        } else if (W1..=W8).contains(&code) {
+        } else if (W1..=pack::W8).contains(&code) {
             // SAFETY: There are 8 bytes.
             unsafe { store_unaligned(to, arg) };
             1 << (code - W1)
@@ -177,8 +151,8 @@ pub(crate) unsafe fn pack_simple(
     }
     let size = to.addr().wrapping_sub(dst.addr());
     // It doesn't matter how long all are together; and there are no codes for more.
-    let is_short = |size| size <= MAX_PAYLOAD - CALL_ARGS * LONG_SIZE;
-    let is_simple = (is_short(LONG * args.len()) || is_short(size)) && codes < 16;
+    let is_short = |size| size <= MAX_PAYLOAD - pack::CALL_ARGS * LONG_SIZE;
+    let is_simple = (is_short(types::LONG * args.len()) || is_short(size)) && codes < 16;
     (to <= end && is_simple).then_some(size)
 }
 
@@ -192,7 +166,7 @@ pub(crate) unsafe fn pack_simple(
 ///
 /// `dst` is valid for writes of `room` bytes.
 pub(crate) unsafe fn pack(
-    codes: Codes,
+    codes: pack::Codes,
     args: &[u64],
     privacy: Privacy,
     dst: *mut u8,
@@ -215,7 +189,7 @@ pub(crate) unsafe fn pack(
     }
     packer.walk(codes, args);
     // If not all tails fit, they share what the rest leaves, with room for the longest lengths.
-    if packer.len > MAX_PAYLOAD - CALL_ARGS * LONG_SIZE {
+    if packer.len > MAX_PAYLOAD - pack::CALL_ARGS * LONG_SIZE {
         let rest = packer.len.wrapping_sub(packer.tails);
         packer = new(MAX_PAYLOAD.saturating_sub(rest));
         packer.walk(codes, args);
@@ -268,7 +242,7 @@ impl Packer {
     }
 
     /// Adds numbers that have a place each.
-    fn numbers(&mut self, codes: Codes, args: &[u64], count: usize) {
+    fn numbers(&mut self, codes: pack::Codes, args: &[u64], count: usize) {
         let size = codes.size();
         let Some(at) = self.add(size) else {
             return;
@@ -284,7 +258,7 @@ impl Packer {
 
     /// Adds all that the codes say.
     #[inline(never)]
-    fn walk(&mut self, codes: Codes, args: &[u64]) {
+    fn walk(&mut self, codes: pack::Codes, args: &[u64]) {
         let (mut codes, mut args) = (codes.0 >> 4, args.iter());
         let mut next = || {
             let code = codes as u8 & 15;
@@ -294,22 +268,24 @@ impl Packer {
         let mut arg = || args.next().copied().unwrap_or(0);
         loop {
             let mut code = next();
-            let is_private = code == PRIVATE;
+            let is_private = code == pack::PRIVATE;
             if is_private {
                 code = next();
             }
             match code {
-                W1..=W8 => {
+                W1..=pack::W8 => {
                     let (value, size) = (arg(), 1 << (code - W1));
                     match is_private {
                         true => self.private_number(value, size),
                         false => self.number(value, size),
                     }
                 }
-                STR | STR_ARG | STR_MAX => {
+                pack::STR | pack::STR_ARG | pack::STR_MAX => {
                     let most = match code {
-                        STR => MAX_TAIL,
-                        STR_ARG => (arg() as i32).clamp(0, PRECISION_MAX as i32) as usize,
+                        pack::STR => MAX_TAIL,
+                        pack::STR_ARG => {
+                            (arg() as i32).clamp(0, pack::PRECISION_MAX as i32) as usize
+                        }
                         _ => {
                             let most = [next(), next(), next()].map(usize::from);
                             most[0] | most[1] << 4 | most[2] << 8
@@ -320,25 +296,25 @@ impl Packer {
                         false => self.string(1, most, arg()),
                     }
                 }
-                TEXT => self.name(next(), arg()),
-                MEM => {
+                pack::TEXT => self.name(next(), arg()),
+                pack::MEM => {
                     let size = [next(), next()].map(usize::from);
                     let (size, at) = (size[0] | size[1] << 4, arg());
                     // SAFETY: As `memory` says.
                     self.memory(size, at, |dst| unsafe { copy_nofault(dst, at, size) });
                 }
-                SOCKADDR => {
+                pack::SOCKADDR => {
                     let (prints, at) = (next(), arg());
                     // SAFETY: As `memory` says.
                     let copy = |dst| unsafe { copy_socket(dst, at, prints) };
                     self.memory(SOCKADDR_SIZE, at, copy);
                 }
-                PART => {
+                pack::PART => {
                     let (size, pairs) = match next() {
-                        RESOURCE => (32, 0xf0ff),
-                        DATE => (24, 0x0fc0),
-                        TIME => (24, 0x003f),
-                        BITMAP => {
+                        pack::RESOURCE => (32, 0xf0ff),
+                        pack::DATE => (24, 0x0fc0),
+                        pack::TIME => (24, 0x003f),
+                        pack::BITMAP => {
                             let bits = [next(), next(), next()].map(usize::from);
                             let bits = bits[0] | bits[1] << 4 | bits[2] << 8;
                             let (size, at) = (8 * bits.div_ceil(64), arg());
@@ -352,12 +328,12 @@ impl Packer {
                     // SAFETY: As `memory` says.
                     self.memory(size, at, |dst| unsafe { copy_pairs(dst, at, size, pairs) });
                 }
-                BYTES | BITS | RAW => {
+                pack::BYTES | pack::BITS | pack::RAW => {
                     let before = arg() as u32;
-                    let width = (before as i32).unsigned_abs().min(WIDTH_MAX) as usize;
+                    let width = (before as i32).unsigned_abs().min(pack::WIDTH_MAX) as usize;
                     let (size, bits) = match code {
-                        BYTES => (width.min(BYTES_MAX as usize), usize::MAX),
-                        BITS => (8 * width.div_ceil(64), width),
+                        pack::BYTES => (width.min(pack::BYTES_MAX as usize), usize::MAX),
+                        pack::BITS => (8 * width.div_ceil(64), width),
                         _ => (width, usize::MAX),
                     };
                     self.bytes(before, size, bits, arg());
@@ -377,21 +353,21 @@ impl Packer {
         let size = self.room.saturating_sub(at + SLACK);
         let body = self.dst.wrapping_add(at);
         let len = find(body, size).min(MAX_TAIL);
-        let n = take_tail(&mut self.budget, len);
+        let n = types::take_tail(&mut self.budget, len);
         self.looked += len;
         self.tails = self
             .tails
-            .wrapping_add(long_size(len) + n)
+            .wrapping_add(types::long_size(len) + n)
             .wrapping_sub(LONG_SIZE);
-        if let Some(length) = self.add(before + long_size(len) + n) {
+        if let Some(length) = self.add(before + types::long_size(len) + n) {
             // SAFETY: By the type invariant, there is room up to the tail's end: after the length,
             // too, if that is long.
             unsafe {
-                if long_size(len) != 0 {
+                if types::long_size(len) != 0 {
                     ptr::copy(body, body.add(LONG_SIZE), n);
                     store_unaligned(body, len as u16);
                 }
-                length.write(len.min(LONG) as u8);
+                length.write(len.min(types::LONG) as u8);
                 ptr::write_bytes(length.add(1), 0, before - 1);
             }
         }
@@ -408,7 +384,7 @@ impl Packer {
                 Privacy::Omit => 0,
                 Privacy::Keep => u64::from_ne_bytes(kept),
             },
-            PRIVATE_HASH,
+            types::PRIVATE_HASH,
         );
     }
 
@@ -416,7 +392,7 @@ impl Packer {
     fn private_string(&mut self, most: usize, address: u64) {
         self.number(self.privacy as u64, 1);
         let found = match self.privacy {
-            Privacy::Keep => return self.string(PRIVATE_HASH, most, address),
+            Privacy::Keep => return self.string(types::PRIVATE_HASH, most, address),
             Privacy::Omit => Ok(0),
             Privacy::Hash => check(address).and_then(|()| {
                 let len = blog_string_length(address, most.min(MAX_PAYLOAD));
@@ -426,7 +402,7 @@ impl Packer {
         };
         let of_text = |text: &[u8]| hash(text.as_ptr().addr() as u64, text.len());
         let hash = found.unwrap_or_else(|bad| of_text(bad.text()).unwrap_or(0));
-        self.number(hash, PRIVATE_HASH);
+        self.number(hash, types::PRIVATE_HASH);
     }
 
     /// Adds a string, of at most `most` bytes, after `before` bytes with its length.
@@ -456,7 +432,7 @@ impl Packer {
         self.tail(1, |dst, size| {
             // SAFETY: As `tail` says.
             let find = |()| unsafe { blog_text(kind.into(), object, dst, size) };
-            let found = match kind < SYMBOL {
+            let found = match kind < pack::SYMBOL {
                 true => check(object).map(find),
                 // Any address will do.
                 false => Ok(find(()).max(0)),
@@ -554,7 +530,7 @@ unsafe fn copy_pairs(dst: *mut u8, address: u64, size: usize, pairs: u16) -> boo
     true
 }
 
-/// Copies what is printed of a socket's address, as [`SOCKADDR`] says.
+/// Copies what is printed of a socket's address, as [`pack::SOCKADDR`] says.
 ///
 /// # Safety
 ///
@@ -569,9 +545,9 @@ unsafe fn copy_socket(dst: *mut u8, address: u64, prints: u8) -> bool {
             return false;
         }
         match u16::from_ne_bytes(family) {
-            AF_INET => copy_pairs(dst, address, 16, 0x000d | has(PORT, 2)),
+            AF_INET => copy_pairs(dst, address, 16, 0x000d | has(pack::PORT, 2)),
             AF_INET6 => {
-                let more = has(PORT, 2) | has(FLOW, 0xc) | has(SCOPE, 0x3000);
+                let more = has(pack::PORT, 2) | has(pack::FLOW, 0xc) | has(pack::SCOPE, 0x3000);
                 copy_pairs(dst, address, SOCKADDR_SIZE, 0x0ff1 | more)
             }
             // All that is printed is that it is none of these.

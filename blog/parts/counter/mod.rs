@@ -33,28 +33,19 @@ use kernel::{
 
 use crate::{
     clock::{
-        blog_clock_is_counter,
-        instant,
+        self,
         is_counter,
-        mono,
-        set,
-        Source,
-        SOURCE, //
+        mono, //
     },
     floor::Part, //
 };
 
-/// KUnit can only be called from here if it is built in, or this is a module, too.
-#[cfg(any(
-    CONFIG_BLOG_KUNIT_TEST = "y",
-    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
-))]
-mod tests;
+kunit! { mod tests; }
 
 pub(crate) static PART: Part = Part {
     start: || {
         choose();
-        SOURCE.populate(Source {
+        clock::SOURCE.populate(clock::Source {
             tick,
             versions: pairs::versions,
             since: pairs::since,
@@ -124,10 +115,10 @@ fn choose() {
         false => (0, ClockKind::MonoFast, 1_000_000_000),
     };
     let mut pairs = pairs::lock();
-    set(kind, hz, base);
+    clock::set(kind, hz, base);
     pairs.set_len(0);
-    pairs.push(instant());
-    blog_clock_is_counter.store(u8::from(is_counter), Relaxed);
+    pairs.push(clock::instant());
+    clock::blog_clock_is_counter.store(u8::from(is_counter), Relaxed);
 }
 
 /// Where the counter should be since a pair, and how far away from there it may be: 268 ms and a
@@ -161,7 +152,7 @@ fn leave(due: Option<u64>) {
     if !is_counter() {
         return;
     }
-    let mut end = instant();
+    let mut end = clock::instant();
     let told = end.clock.max(pairs.last().clock);
     end.clock = due.unwrap_or(told);
     let start = told.max(end.clock).wrapping_add(1 << TS_BITS);
@@ -172,15 +163,15 @@ fn leave(due: Option<u64>) {
         clock: end.mono.wrapping_add(base),
         ..end
     });
-    set(ClockKind::Mixed, 1_000_000_000, base);
+    clock::set(ClockKind::Mixed, 1_000_000_000, base);
     // A call that still sees the old value has read the counter before, or will see another base.
-    blog_clock_is_counter.store(0, Relaxed);
+    clock::blog_clock_is_counter.store(0, Relaxed);
     LEFT.store(true, Relaxed);
     pairs::step();
 }
 
 /// Looks whether the counter can still be trusted, and notes all clocks if that was last done a
-/// second ago: see [`Source::tick`].
+/// second ago: see [`clock::Source::tick`].
 fn tick() {
     if is_counter() {
         match VOUCHED.load(Relaxed) && blog_counter_unstable() {

@@ -8,28 +8,20 @@ use kernel::{
     str::CString, //
 };
 
-/// KUnit can only be called from here if it is built in, or this is a module, too.
-#[cfg(any(
-    CONFIG_BLOG_KUNIT_TEST = "y",
-    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
-))]
-mod tests;
+kunit! { mod tests; }
 
 use crate::{
-    floor::{
-        FileOf,
-        Part, //
-    },
+    floor,
     registry::state::State, //
 };
 
-pub(crate) static PART: Part = Part {
-    files: &[FileOf {
+pub(crate) static PART: floor::Part = floor::Part {
+    files: &[floor::FileOf {
         name: c"marker",
         write: Some(mark),
-        ..FileOf::NONE
+        ..floor::FileOf::NONE
     }],
-    ..Part::NONE
+    ..floor::Part::NONE
 };
 
 unsafe extern "C" {

@@ -44,20 +44,12 @@ use kernel::{
     fmt,
     prelude::*,
     str::BStr,
-    sync::{
-        global_lock,
-        Arc, //
-    }, //
+    sync, //
 };
 
 mod parse;
 
-/// KUnit can only be called from here if it is built in, or this is a module, too.
-#[cfg(any(
-    CONFIG_BLOG_KUNIT_TEST = "y",
-    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
-))]
-mod tests;
+kunit! { mod tests; }
 
 use self::parse::{
     Base,
@@ -68,15 +60,8 @@ use self::parse::{
 };
 use crate::{
     crash::describe,
-    floor::{
-        Event,
-        FileOf,
-        Part, //
-    },
-    parts::ccall::{
-        self,
-        pack, //
-    },
+    floor,
+    parts::ccall,
     registry::{
         self,
         state::{
@@ -89,10 +74,10 @@ use crate::{
     tasks, //
 };
 
-pub(crate) static PART: Part = Part {
+pub(crate) static PART: floor::Part = floor::Part {
     start,
     event,
-    files: &[FileOf {
+    files: &[floor::FileOf {
         name: c"probes",
         show: Some(show),
         write: Some(|state, text| {
@@ -100,9 +85,9 @@ pub(crate) static PART: Part = Part {
             describe::list();
             result
         }),
-        ..FileOf::NONE
+        ..floor::FileOf::NONE
     }],
-    ..Part::NONE
+    ..floor::Part::NONE
 };
 
 /// The name of images that probes are.
@@ -156,7 +141,7 @@ struct Probe {
     /// How many of the hook's misses are counted.
     counted: u64,
     target: KBox<Target>,
-    state: Arc<State>,
+    state: sync::Arc<State>,
     /// As it was written.
     line: KVec<u8>,
 }
@@ -200,7 +185,7 @@ impl Drop for Probe {
 
 struct Probes(KVec<Probe>);
 
-global_lock! {
+sync::global_lock! {
     // SAFETY: `start` is called before anything else here.
     unsafe(uninit) static PROBES: Mutex<Probes> = Probes(KVec::new());
 }
@@ -229,7 +214,7 @@ impl Probes {
         before - self.0.len()
     }
 
-    fn add(&mut self, state: &Arc<State>, text: &str) -> Result {
+    fn add(&mut self, state: &sync::Arc<State>, text: &str) -> Result {
         let parsed = Definition::parse(text)?;
         if self.of(state).count() >= MOST {
             return Err(ENOSPC);
@@ -351,8 +336,8 @@ fn count(state: &State) {
 }
 
 /// Removes all probes of a component that is about to be detached, or out of sight.
-fn event(event: Event<'_>) {
-    if let Event::Detaches(state) | Event::Gone(state) = event {
+fn event(event: floor::Event<'_>) {
+    if let floor::Event::Detaches(state) | floor::Event::Gone(state) = event {
         PROBES.lock().remove(state, |_| true);
     }
 }
@@ -379,7 +364,7 @@ unsafe extern "C" fn blog_probe_hit(target: *const c_void, words: *const u64) {
             Base::Word(n) => unsafe { words.add(n.min(WORDS - 1)).read() },
             Base::Comm => tasks::current_comm(),
         };
-        fetch.follow(word, pack::load)
+        fetch.follow(word, ccall::pack::load)
     };
     let args = || target.fetches.each_ref().map(fetch);
     // SAFETY: It is on and has this id. Of these codes, numbers are 9 bytes at most, and strings

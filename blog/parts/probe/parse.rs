@@ -18,13 +18,7 @@
 
 use kernel::{
     blog::wire::{
-        pack::{
-            Codes,
-            MEM,
-            STR,
-            TWO_WORDS,
-            W1, //
-        },
+        pack,
         record::Level,
         types::MAX_ARGS, //
     },
@@ -82,13 +76,13 @@ pub(super) struct Definition<'a> {
     /// How many words these take.
     pub(super) words: usize,
     /// How they are stored.
-    pub(super) codes: Codes,
+    pub(super) codes: pack::Codes,
 }
 
 /// The code of an argument, in the nibbles of `pack.rs`; with how many these are.
 fn code(size: &str, is_word: bool) -> Result<(u128, usize)> {
     let log2 = match size {
-        "s" => return Ok((STR.into(), 1)),
+        "s" => return Ok((pack::STR.into(), 1)),
         "1" => 0,
         "2" => 1,
         "4" => 2,
@@ -96,8 +90,8 @@ fn code(size: &str, is_word: bool) -> Result<(u128, usize)> {
         _ => return Err(EINVAL),
     };
     Ok(match is_word {
-        true => ((W1 + log2).into(), 1),
-        false => (u128::from(MEM) | 1 << (4 + log2), 3),
+        true => ((pack::W1 + log2).into(), 1),
+        false => (u128::from(pack::MEM) | 1 << (4 + log2), 3),
     })
 }
 
@@ -191,7 +185,7 @@ impl<'a> Definition<'a> {
             table,
             fetches: [Fetch::NONE; MAX_ARGS],
             words: 0,
-            codes: Codes(0),
+            codes: pack::Codes(0),
         };
         let mut nibbles = 0;
         for (i, text) in words.enumerate() {
@@ -201,7 +195,7 @@ impl<'a> Definition<'a> {
             if nibbles + len > CODES {
                 return Err(E2BIG);
             }
-            new.codes.0 |= u128::from(TWO_WORDS) | code << (4 + 4 * nibbles);
+            new.codes.0 |= u128::from(pack::TWO_WORDS) | code << (4 + 4 * nibbles);
             nibbles += len;
             if let Base::Word(n) = fetch.base {
                 new.words = new.words.max(n + 1);

@@ -6,10 +6,7 @@
 use kernel::{
     blog::{
         ring::Owner,
-        wire::record::{
-            Context,
-            Level, //
-        }, //
+        wire::record, //
     },
     prelude::*, //
 };
@@ -26,12 +23,7 @@ use crate::{
     }, //
 };
 
-/// KUnit can only be called from here if it is built in, or this is a module, too.
-#[cfg(any(
-    CONFIG_BLOG_KUNIT_TEST = "y",
-    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
-))]
-mod tests;
+kunit! { mod tests; }
 
 pub(crate) static PART: Part = Part {
     start: || {
@@ -54,7 +46,7 @@ struct Chosen {
     /// Ids of threads or processes.
     tasks: KVec<i32>,
     /// This level, and more important ones.
-    level: Option<Level>,
+    level: Option<record::Level>,
     sites: KVec<(u32, u32)>,
 }
 
@@ -106,7 +98,7 @@ impl Choice for Chosen {
 
     /// Whether the task was chosen. Nobody knows for whom an interrupt came.
     fn has_owner(&self, owner: &Owner) -> bool {
-        let is_task = owner.context == Context::Task;
+        let is_task = owner.context == record::Context::Task;
         self.tasks.is_empty() || is_task && self.has_task(owner.pid, owner.tgid)
     }
 
@@ -114,7 +106,7 @@ impl Choice for Chosen {
         self.level.is_some() || !self.sites.is_empty()
     }
 
-    fn has_site(&self, id: u32, level: Option<Level>) -> bool {
+    fn has_site(&self, id: u32, level: Option<record::Level>) -> bool {
         let within = |(first, last): &(u32, u32)| (*first..=*last).contains(&id);
         self.level
             .is_none_or(|most| level.is_some_and(|level| level <= most))

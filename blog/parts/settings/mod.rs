@@ -18,18 +18,10 @@ use kernel::{
 
 mod parse;
 
-/// KUnit can only be called from here if it is built in, or this is a module, too.
-#[cfg(any(
-    CONFIG_BLOG_KUNIT_TEST = "y",
-    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
-))]
-mod tests;
+kunit! { mod tests; }
 
 use crate::{
-    floor::{
-        Event,
-        Part, //
-    },
+    floor,
     registry::{
         components,
         state::State, //
@@ -41,10 +33,10 @@ use crate::{
     }, //
 };
 
-pub(crate) static PART: Part = Part {
+pub(crate) static PART: floor::Part = floor::Part {
     start,
     event,
-    ..Part::NONE
+    ..floor::Part::NONE
 };
 
 unsafe extern "C" {
@@ -133,8 +125,8 @@ fn fulfil(state: &State) {
     }
 }
 
-fn event(event: Event<'_>) {
-    if let Event::New(state) = event {
+fn event(event: floor::Event<'_>) {
+    if let floor::Event::New(state) = event {
         fulfil(state);
     }
 }

@@ -18,12 +18,9 @@ use core::{
     cmp,
     ptr,
     sync::atomic::{
-        AtomicBool,
-        AtomicI32,
+        self,
         AtomicPtr,
         AtomicU32,
-        AtomicU64,
-        AtomicU8,
         Ordering::*, //
     }, //
 };
@@ -40,44 +37,30 @@ use kernel::{
 
 mod parse;
 
-/// KUnit can only be called from here if it is built in, or this is a module, too.
-#[cfg(any(
-    CONFIG_BLOG_KUNIT_TEST = "y",
-    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
-))]
-mod tests;
+kunit! { mod tests; }
 
 use crate::{
     clock,
-    floor::{
-        Event,
-        FileOf,
-        Part, //
-    },
+    floor,
     registry::state::{
-        Observer,
-        State,
-        ALL_FROZEN,
-        OBSERVER, //
+        self,
+        State, //
     },
-    sys::{
-        quiesce,
-        tracepoint, //
-    },
+    sys,
     tasks,
     write::tables, //
 };
 
-pub(crate) static PART: Part = Part {
+pub(crate) static PART: floor::Part = floor::Part {
     start,
     tick: free_removed,
     event: |event| {
-        if let Event::Gone(state) = event {
+        if let floor::Event::Gone(state) = event {
             // It can't fail for one that is gone.
             let _ = replace(state, None, true);
         }
     },
-    files: &[FileOf {
+    files: &[floor::FileOf {
         name: c"trigger",
         show: Some(show),
         write: Some(|state, text| {
@@ -89,11 +72,11 @@ pub(crate) static PART: Part = Part {
         }),
         ready: Some(has_frozen),
     }],
-    ..Part::NONE
+    ..floor::Part::NONE
 };
 
 /// Whether the hung-task detector calls [`hang`].
-static HANGS: AtomicBool = AtomicBool::new(false);
+static HANGS: atomic::AtomicBool = atomic::AtomicBool::new(false);
 
 /// Triggers by the slots of their components, null where there is none. One that was taken out
 /// stays until log calls, and others that don't sleep, have ended that may have found it.
@@ -179,7 +162,7 @@ fn free_removed() {
     if next.is_null() {
         return;
     }
-    quiesce::quiesce();
+    sys::quiesce::quiesce();
     let _guard = FREEING.lock();
     while !next.is_null() {
         // SAFETY: It was a box, and nobody who has found it is left.
@@ -194,7 +177,7 @@ fn start() {
         SETTING.init();
         FREEING.init();
     }
-    OBSERVER.populate(Observer {
+    state::OBSERVER.populate(state::Observer {
         // SAFETY: This doesn't sleep.
         watches: |state| unsafe { of(state) }.is_some_and(Trigger::waits_for_record),
         stored: |state, site_shl10, payload| {
@@ -202,7 +185,7 @@ fn start() {
             unsafe { of(state) }.is_some_and(|trigger| trigger.stored(state, site_shl10, payload))
         },
     });
-    HANGS.store(tracepoint::on_hang(hang).is_ok(), Relaxed);
+    HANGS.store(sys::tracepoint::on_hang(hang).is_ok(), Relaxed);
 }
 
 /// What the hung-task detector finds fires the triggers that wait for it.
@@ -289,12 +272,12 @@ const ENDED: u8 = 3;
 struct Trigger {
     spec: TriggerSpec,
     /// From one to the next, and from any to [`ENDED`].
-    phase: AtomicU8,
+    phase: atomic::AtomicU8,
     /// Records that are still to come.
     left: AtomicU32,
     /// When it has fired, and the thread id.
-    clock: AtomicU64,
-    pid: AtomicI32,
+    clock: atomic::AtomicU64,
+    pid: atomic::AtomicI32,
     next: AtomicPtr<Self>,
 }
 
@@ -302,10 +285,10 @@ impl Trigger {
     fn new(spec: TriggerSpec) -> Self {
         Self {
             spec,
-            phase: AtomicU8::new(ARMED),
+            phase: atomic::AtomicU8::new(ARMED),
             left: AtomicU32::new(spec.after),
-            clock: AtomicU64::new(0),
-            pid: AtomicI32::new(0),
+            clock: atomic::AtomicU64::new(0),
+            pid: atomic::AtomicI32::new(0),
             next: AtomicPtr::new(ptr::null_mut()),
         }
     }
@@ -322,7 +305,7 @@ impl Trigger {
     /// What counts those that freeze the same.
     fn counter<'a>(&self, state: &'a State) -> &'a AtomicU32 {
         match self.spec.all {
-            true => &ALL_FROZEN,
+            true => &state::ALL_FROZEN,
             false => &state.frozen,
         }
     }

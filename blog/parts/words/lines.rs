@@ -4,25 +4,14 @@
 
 use kernel::{
     blog::wire::{
-        file::{
-            self as format,
-            Kind, //
-        },
-        words::{
-            LINES,
-            PACKED_ALL,
-            PACKED_MAX,
-            RAW_MAX, //
-        }, //
+        file as format,
+        words, //
     },
     prelude::*,
     transmute::AsBytes, //
 };
 
-use crate::read::sections::{
-    self,
-    Form, //
-};
+use crate::read::sections;
 
 const HEADER: usize = size_of::<format::SectionHeader>();
 /// A line is not begun if it would have to be shorter.
@@ -50,7 +39,7 @@ pub(crate) struct Lines {
     /// Lines that are complete, one after the other, and then the one that is being made.
     packed: KVVec<u8>,
     /// Where each line ends.
-    ends: [usize; LINES],
+    ends: [usize; words::LINES],
     pub(crate) count: usize,
     /// How often the packer may still run.
     packs: u32,
@@ -62,10 +51,10 @@ impl Lines {
         let words = blog_pack_room().div_ceil(size_of::<u64>());
         Ok(Self {
             packer: KVVec::from_elem(0, words, GFP_KERNEL)?,
-            raw: KVVec::from_elem(0, RAW_MAX, GFP_KERNEL)?,
+            raw: KVVec::from_elem(0, words::RAW_MAX, GFP_KERNEL)?,
             len: 0,
-            packed: KVVec::from_elem(0, PACKED_ALL + RAW_MAX, GFP_KERNEL)?,
-            ends: [0; LINES],
+            packed: KVVec::from_elem(0, words::PACKED_ALL + words::RAW_MAX, GFP_KERNEL)?,
+            ends: [0; words::LINES],
             count: 0,
             packs: 0,
         })
@@ -83,16 +72,16 @@ impl Lines {
 
     /// Bytes that are left for the one that is being made.
     fn left(&self) -> usize {
-        PACKED_ALL.saturating_sub(self.start(self.count))
+        words::PACKED_ALL.saturating_sub(self.start(self.count))
     }
 
     pub(crate) fn are_full(&self) -> bool {
-        self.count >= LINES || self.left() < LEAST || self.packs == 0
+        self.count >= words::LINES || self.left() < LEAST || self.packs == 0
     }
 
     /// Begins a line, from scratch if it was begun already.
     pub(crate) fn begin(&mut self) -> Option<()> {
-        let header = sections::file_header(Form::Stream).ok()?;
+        let header = sections::file_header(sections::Form::Stream).ok()?;
         let bytes = header.as_bytes();
         self.raw.get_mut(..bytes.len())?.copy_from_slice(bytes);
         self.len = bytes.len();
@@ -100,7 +89,7 @@ impl Lines {
     }
 
     /// Adds a section; `None`: there is no room for it.
-    pub(crate) fn add(&mut self, kind: Kind, parts: &[&[u8]]) -> Option<()> {
+    pub(crate) fn add(&mut self, kind: format::Kind, parts: &[&[u8]]) -> Option<()> {
         let mut end = self.len + HEADER;
         for part in parts {
             let to = self.raw.get_mut(end..end + part.len())?;
@@ -131,8 +120,8 @@ impl Lines {
     /// About so many bytes of records would fit.
     pub(crate) fn pack(&mut self, share: usize, size: usize) -> Result<(), usize> {
         let most = match self.count {
-            0 => PACKED_MAX,
-            _ => share.clamp(LEAST, PACKED_MAX).min(self.left()),
+            0 => words::PACKED_MAX,
+            _ => share.clamp(LEAST, words::PACKED_MAX).min(self.left()),
         };
         self.packs = self.packs.saturating_sub(1);
         let start = self.start(self.count);

@@ -30,11 +30,7 @@ use kernel::{
             record::Context,
             words::{
                 self as wire,
-                Head,
-                Why,
-                LINE_MAX,
-                PACKED_ALL,
-                RAW_MAX, //
+                Why, //
             }, //
         }, //
     },
@@ -47,12 +43,7 @@ use kernel::{
 mod lines;
 mod newest;
 
-/// KUnit can only be called from here if it is built in, or this is a module, too.
-#[cfg(any(
-    CONFIG_BLOG_KUNIT_TEST = "y",
-    all(CONFIG_BLOG_KUNIT_TEST = "m", MODULE)
-))]
-mod tests;
+kunit! { mod tests; }
 
 use self::{
     lines::{
@@ -80,25 +71,12 @@ use crate::{
         component,
         piece::Records,
         ring::RingWalk,
-        sections::{
-            self,
-            Form, //
-        },
+        sections,
         selection::take_out, //
     },
     registry::state::Loose,
-    sys::{
-        glue::{
-            self,
-            fetch_value, //
-        },
-        hook,
-        tracepoint, //
-    },
-    tasks::{
-        self,
-        WaitChain, //
-    },
+    sys,
+    tasks,
     write::tables, //
 };
 
@@ -121,10 +99,10 @@ struct Room {
     rings: KVec<Newest>,
     /// Pages that may still be passed on the way to the newest ones.
     steps: u32,
-    chain: WaitChain,
+    chain: tasks::WaitChain,
     system: format::System,
     clock: format::ClockPair,
-    text: [u8; LINE_MAX],
+    text: [u8; wire::LINE_MAX],
 }
 
 impl Room {
@@ -135,10 +113,10 @@ impl Room {
             copies: Copies::new()?,
             rings: KVec::with_capacity(RINGS, GFP_KERNEL)?,
             steps: 0,
-            chain: WaitChain::default(),
+            chain: tasks::WaitChain::default(),
             system: sections::system(),
             clock: Default::default(),
-            text: [0; LINE_MAX],
+            text: [0; wire::LINE_MAX],
         })
     }
 
@@ -154,7 +132,7 @@ impl Room {
         // SAFETY: By this function's requirement.
         unsafe { self.find_of(task, is_hung, OF_TASK) };
         let own = self.rings.len();
-        self.chain = WaitChain::default();
+        self.chain = tasks::WaitChain::default();
         match is_hung {
             // SAFETY: As above.
             true => unsafe { self.find_holders(task) },
@@ -225,7 +203,7 @@ impl Room {
     fn make(&mut self, task: &format::Task, lists: CrashLists) {
         self.lines.clear();
         self.clock = clock::instant();
-        let share = PACKED_ALL / self.rings.len().max(1);
+        let share = wire::PACKED_ALL / self.rings.len().max(1);
         let mut goes_on = true;
         while goes_on {
             goes_on = false;
@@ -237,7 +215,7 @@ impl Room {
 
     /// Makes a line of the ring at `n`; false: it has no more records, or there is no room.
     fn line(&mut self, n: usize, share: usize, task: &format::Task, lists: CrashLists) -> bool {
-        let mut want = RAW_MAX;
+        let mut want = wire::RAW_MAX;
         while !self.lines.are_full() {
             let Some(ring) = self.rings.get_mut(n).filter(|ring| ring.known > 0) else {
                 break;
@@ -263,7 +241,7 @@ impl Room {
                         return true;
                     }
                     // No line has room for this record. Its number will be missing.
-                    want = RAW_MAX;
+                    want = wire::RAW_MAX;
                 }
             }
         }
@@ -325,13 +303,15 @@ impl Room {
         let (tag, count) = (self.clock.clock as u32, self.lines.count as u8);
         // The first line says most, so it comes last: pstore and QR codes have the end of the log.
         for (before, packed) in (0..count).zip(self.lines.packed().rev()) {
-            let head = Head {
+            let head = wire::Head {
                 why,
                 number: count - before,
                 count,
                 tag,
             };
-            let len = wire::write(&mut self.text, &head, packed, |bytes| glue::crc32(0, bytes));
+            let len = wire::write(&mut self.text, &head, packed, |bytes| {
+                sys::glue::crc32(0, bytes)
+            });
             let text = self.text.get(..len).unwrap_or_default();
             // SAFETY: It is valid for its length.
             unsafe { blog_words_print(text.as_ptr().cast(), text.len() as u32) };
@@ -344,7 +324,7 @@ impl Room {
 #[inline(never)]
 fn add_component(lines: &mut Lines, slot: u32) -> Option<()> {
     // Somebody may change it meanwhile; all are integers.
-    let root: ComponentRoot = fetch_value(describe::component_at(slot)?)?;
+    let root: ComponentRoot = sys::glue::fetch_value(describe::component_at(slot)?)?;
     let section = component::section(&root, slot, &Loose::default(), root.cleared);
     lines.add(Kind::Component, &[section.as_bytes()])
 }
@@ -353,7 +333,7 @@ fn add_component(lines: &mut Lines, slot: u32) -> Option<()> {
 #[inline(never)]
 fn add_ring(lines: &mut Lines, room: &mut CopiedRing, ids: (u32, u32)) -> Option<()> {
     let info = room.info(ids.0, ids.1)?;
-    let section = RingWalk::of(&info, true).section(ids, &info, Form::Snapshot)?;
+    let section = RingWalk::of(&info, true).section(ids, &info, sections::Form::Snapshot)?;
     lines.add(Kind::Ring, &[section.as_bytes()])
 }
 
@@ -366,7 +346,7 @@ static ROOM: AtomicPtr<Room> = AtomicPtr::new(ptr::null_mut());
 ///
 /// `task` is valid, and the current one unless it hangs.
 unsafe fn say(why: Why, task: *mut task_struct) {
-    if hook::may_open().is_err() {
+    if sys::hook::may_open().is_err() {
         return;
     }
     // ORDERING: Acquire: what was done with the room before is done.
@@ -421,7 +401,7 @@ fn start() {
             ROOM.store(KBox::into_raw(room), Release);
             blog_words_start();
             // Where this kernel has no detector, there is nothing to say.
-            let _ = tracepoint::on_hang(hang);
+            let _ = sys::tracepoint::on_hang(hang);
         }
         Err(e) => pr_warn!("no last words: {e:?}\n"),
     }

@@ -20,11 +20,8 @@ use core::{
 use kernel::{
     blog::{
         ring::{
-            Info,
-            Ring,
-            NO_PAGE,
-            OWN_ROOM,
-            ROOM, //
+            self,
+            Ring, //
         },
         wire::{
             dump,
@@ -47,10 +44,7 @@ use crate::{
         Memory, //
     },
     read::{
-        piece::{
-            self,
-            Records, //
-        },
+        piece,
         sections::PAGE_ROOM, //
     },
     sys::glue::{
@@ -99,7 +93,7 @@ impl CopiedRing {
     }
 
     /// What readers want to know of the ring.
-    pub(crate) fn info(&mut self, slot: u32, ring: u32) -> Option<Info> {
+    pub(crate) fn info(&mut self, slot: u32, ring: u32) -> Option<ring::Info> {
         (0..LOOKS).find_map(|_| self.copy(slot, ring)?.info())
     }
 }
@@ -131,9 +125,9 @@ impl Copies {
         let memory = memory_of(of.0)?;
         let word = |at: u64, offset: usize| fetch_value::<u64>(at.wrapping_add(offset as u64));
         let (page, size) = match index {
-            OWN_ROOM => (
+            ring::OWN_ROOM => (
                 ring_at(&memory, of.1)?.wrapping_add(Ring::LAYOUT.room.into()),
-                ROOM,
+                ring::ROOM,
             ),
             index => {
                 let slot = entry(&memory.slots, index)?;
@@ -243,7 +237,7 @@ impl Newest {
             }
             (new.seq, new.known) = (copy.seq, PAGES.min(new.known + 1));
             *new.pages.get_mut(copy.seq as usize % PAGES)? = index;
-            at = (copy.next != NO_PAGE).then_some((copy.next, Some(copy.seq + 1)));
+            at = (copy.next != ring::NO_PAGE).then_some((copy.next, Some(copy.seq + 1)));
         }
         Some(new)
     }
@@ -278,7 +272,7 @@ impl Newest {
             0 => copy.end() as usize,
             end => end,
         };
-        let (mut records, mut count) = (Records::new(page, PAGE_HEADER_SIZE, end), 0);
+        let (mut records, mut count) = (piece::Records::new(page, PAGE_HEADER_SIZE, end), 0);
         let mut start = None;
         while let Some((at, header)) = records.next(page) {
             count += u64::from(header.site() != 0);

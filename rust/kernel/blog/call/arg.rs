@@ -10,10 +10,7 @@ use core::{
     ffi::CStr,
     fmt,
     marker::PhantomData,
-    net::{
-        Ipv4Addr,
-        Ipv6Addr, //
-    },
+    net,
     num::NonZero,
     ptr, //
 };
@@ -222,7 +219,7 @@ macro_rules! impl_scalar {
             type Shown = super::arg::last!(Self => $($shown)?);
             type Passed<'a> = $passed where Self: 'a;
 
-            const CODE: TypeCode = TypeCode::plain(types::$kind);
+            const CODE: types::TypeCode = types::TypeCode::plain(types::$kind);
             const FIXED: usize = match Self::CODE.fixed_size() {
                 Some(n) if n == size_of::<$passed>() => n,
                 _ => panic!("the kind has another size"),
@@ -272,8 +269,8 @@ impl_scalar! {
     () NonZero<i64> => I64 u64, |v| v.get() as u64;
     () NonZero<i128> => I128 u128, |v| v.get() as u128;
     () NonZero<isize> => ISIZE u64, |v| v.get() as u64;
-    () Ipv4Addr => IPV4 u32, |v| u32::from_ne_bytes(v.octets());
-    () Ipv6Addr => IPV6 u128, |v| u128::from_ne_bytes(v.octets());
+    () net::Ipv4Addr => IPV4 u32, |v| u32::from_ne_bytes(v.octets());
+    () net::Ipv6Addr => IPV6 u128, |v| u128::from_ne_bytes(v.octets());
     (T) *const T => POINTER u64, |v| v.addr() as u64;
     (T) *mut T => POINTER u64, |v| v.addr() as u64;
 }
@@ -286,7 +283,7 @@ macro_rules! impl_tail {
             type Shown = super::arg::last!(Self => $($shown)?);
             type Passed<'a> = &'a [u8] where Self: 'a;
 
-            const CODE: TypeCode = $code;
+            const CODE: types::TypeCode = $code;
             const FIXED: usize = 1;
 
             #[inline(always)]
@@ -367,7 +364,7 @@ macro_rules! impl_deref {
             type Shown = <$target as BlogArg>::Shown;
             type Passed<'a> = <$target as BlogArg>::Passed<'a> where Self: 'a;
 
-            const CODE: TypeCode = <$target>::CODE;
+            const CODE: types::TypeCode = <$target>::CODE;
             const FIXED: usize = <$target>::FIXED;
             const ADDRESS: bool = <$target>::ADDRESS;
 
@@ -382,7 +379,7 @@ macro_rules! impl_deref {
             }
 
             #[inline(always)]
-            fn pass_by(&self, privacy: impl FnOnce() -> Privacy) -> Self::Passed<'_> {
+            fn pass_by(&self, privacy: impl FnOnce() -> types::Privacy) -> Self::Passed<'_> {
                 (**self).pass_by(privacy)
             }
 

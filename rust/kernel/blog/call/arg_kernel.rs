@@ -6,24 +6,15 @@
 
 use super::super::{
     unaligned::store_unaligned,
-    wire::types::{
-        self,
-        Privacy,
-        TypeCode, //
-    }, //
+    wire::types, //
 };
 use super::{
     arg::{
-        impl_deref,
-        impl_scalar,
+        self,
         BlogArg,
-        Errno,
-        OnlyDisplay, //
+        Errno, //
     },
-    wrap::{
-        Hex,
-        Mac, //
-    }, //
+    wrap, //
 };
 use crate::{
     alloc::{
@@ -34,11 +25,7 @@ use crate::{
     error::Error,
     prelude::*,
     str::CString,
-    sync::{
-        Arc,
-        ArcBorrow,
-        UniqueArc, //
-    },
+    sync,
     task::Task,
     time::{
         hrtimer::HrTimerExpires,
@@ -55,18 +42,18 @@ impl Errno for Error {
     }
 }
 
-impl_scalar! {
+arg::impl_scalar! {
     () Error => ERROR u32, |v| v.to_errno() as u32;
-    () Task as OnlyDisplay<Self> => PID u32, |v| v.pid() as u32;
-    (C: ClockSource) Instant<C> as OnlyDisplay<Self> => INSTANT u64,
+    () Task as arg::OnlyDisplay<Self> => PID u32, |v| v.pid() as u32;
+    (C: ClockSource) Instant<C> as arg::OnlyDisplay<Self> => INSTANT u64,
         |v| HrTimerExpires::as_nanos(v) as u64;
-    () Delta as OnlyDisplay<Self> => DELTA u64, |v| v.as_nanos() as u64;
+    () Delta as arg::OnlyDisplay<Self> => DELTA u64, |v| v.as_nanos() as u64;
 }
 
-impl_deref! {
-    (T: BlogArg + ?Sized) Arc<T> => T;
-    (T: BlogArg + ?Sized) UniqueArc<T> => T;
-    (T: BlogArg + ?Sized) ArcBorrow<'_, T> => T;
+arg::impl_deref! {
+    (T: BlogArg + ?Sized) sync::Arc<T> => T;
+    (T: BlogArg + ?Sized) sync::UniqueArc<T> => T;
+    (T: BlogArg + ?Sized) sync::ArcBorrow<'_, T> => T;
     (T: BlogArg + ?Sized, A: Allocator) Box<T, A> => T;
     (A: Allocator) Vec<u8, A> => [u8];
     () CString => CStr;
@@ -83,4 +70,4 @@ macro_rules! impl_fmt {
     )*};
 }
 
-impl_fmt!(Hex<'_>, Mac);
+impl_fmt!(wrap::Hex<'_>, wrap::Mac);

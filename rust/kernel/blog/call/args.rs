@@ -12,10 +12,7 @@ use core::ptr;
 
 use super::super::{
     unaligned::store_unaligned,
-    wire::types::{
-        self,
-        MAX_PAYLOAD, //
-    }, //
+    wire::types, //
 };
 use super::arg::BlogArg;
 #[cfg(CONFIG_BLOG_HOOKS)]
@@ -41,7 +38,7 @@ pub unsafe trait BlogArgs: Copy {
     /// What is left for tails, with room for the longest lengths of all.
     const BUDGET: usize;
 
-    /// The payload's size in bytes: at most [`MAX_PAYLOAD`].
+    /// The payload's size in bytes: at most [`types::MAX_PAYLOAD`].
     fn size(self) -> usize;
 
     /// Stores the payload.
@@ -101,7 +98,7 @@ macro_rules! impl_args {
         // computes from the same lengths.
         unsafe impl<$($name: BlogArg + ?Sized),*> BlogArgs for ($(&$name,)*) {
             // Not below 0: the call site of larger arguments doesn't compile.
-            const BUDGET: usize = MAX_PAYLOAD $(- $name::FIXED - $name::CODE.long_size())*;
+            const BUDGET: usize = types::MAX_PAYLOAD $(- $name::FIXED - $name::CODE.long_size())*;
 
             #[inline(always)]
             fn size(self) -> usize {

@@ -14,11 +14,7 @@ use core::fmt::{
 };
 
 use super::{
-    super::wire::types::{
-        self,
-        TypeCode,
-        LONG, //
-    },
+    super::wire::types,
     arg::{
         BlogArg,
         OnlyDisplay, //
@@ -90,7 +86,7 @@ pub struct Text {
 
 impl Text {
     /// The most that is stored, in bytes: the maximum of a length of one byte.
-    pub const MAX: usize = LONG - 1;
+    pub const MAX: usize = types::LONG - 1;
 
     /// Stands where text was cut.
     const CUT: &'static [u8] = "…".as_bytes();
@@ -153,5 +149,5 @@ impl Write for Text {
 }
 
 super::arg::impl_tail! {
-    Text as OnlyDisplay<Self> => TypeCode::TEXT, |text| text.text();
+    Text as OnlyDisplay<Self> => types::TypeCode::TEXT, |text| text.text();
 }

@@ -2,15 +2,12 @@
 
 //! What the macros' expansions check when a call is compiled. It leaves no code.
 
-use super::super::wire::types::{
-    TypeCode,
-    PRIVATE, //
-};
+use super::super::wire::types;
 
 /// Fails to compile for what is nested too deep for a code.
-pub const fn shallow(code: TypeCode) {
+pub const fn shallow(code: types::TypeCode) {
     assert!(
-        code.0 != TypeCode::TOO_DEEP.0,
+        code.0 != types::TypeCode::TOO_DEEP.0,
         "BLog: `Option` and `Result` are nested too deep in this argument"
     );
 }
@@ -28,10 +25,10 @@ pub const fn is_plain(name: &str) -> bool {
 }
 
 /// Fails to compile for what cannot be a field of a derived type.
-pub const fn field(code: TypeCode) {
+pub const fn field(code: types::TypeCode) {
     shallow(code);
     assert!(
-        code.kind() != PRIVATE,
+        code.kind() != types::PRIVATE,
         "BLog: a field of a derived type can't be private: make all of the argument private"
     );
     assert!(

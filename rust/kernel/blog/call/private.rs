@@ -7,10 +7,8 @@ use core::ptr;
 use super::super::{
     unaligned::store_unaligned,
     wire::types::{
+        self,
         Privacy,
-        TypeCode,
-        MAX_PAYLOAD,
-        PRIVATE,
         PRIVATE_HASH, //
     }, //
 };
@@ -65,7 +63,7 @@ fn hash<T: BlogArg>(value: T) -> u64 {
     // SAFETY: There is room for the fixed bytes, by the assertion.
     unsafe { value.store(fixed.as_mut_ptr()) };
     let bytes = match T::CODE.has_tail() {
-        true => &value.tail()[..value.tail().len().min(MAX_PAYLOAD)],
+        true => &value.tail()[..value.tail().len().min(types::MAX_PAYLOAD)],
         false => &fixed[..T::FIXED],
     };
     // SAFETY: `hash` is one. The bytes can be read.
@@ -82,7 +80,7 @@ unsafe impl<T: BlogArg> BlogArg for Private<T> {
     where
         Self: 'a;
 
-    const CODE: TypeCode = T::CODE.wrapped(PRIVATE);
+    const CODE: types::TypeCode = T::CODE.wrapped(types::PRIVATE);
     const FIXED: usize = 1 + if T::FIXED > PRIVATE_HASH {
         T::FIXED
     } else {

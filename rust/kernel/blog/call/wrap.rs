@@ -10,10 +10,7 @@ use core::{
 
 use super::super::{
     unaligned::store_unaligned,
-    wire::types::{
-        self,
-        TypeCode, //
-    }, //
+    wire::types, //
 };
 use super::arg::BlogArg;
 
@@ -32,7 +29,7 @@ use super::arg::BlogArg;
 pub struct Hex<'a>(pub &'a [u8]);
 
 super::arg::impl_tail! {
-    Hex<'_> => TypeCode::plain(types::HEX), |hex| hex.0;
+    Hex<'_> => types::TypeCode::plain(types::HEX), |hex| hex.0;
 }
 
 impl fmt::Display for Hex<'_> {
@@ -73,7 +70,7 @@ unsafe impl BlogArg for Mac {
     type Shown = Self;
     type Passed<'a> = &'a [u8; 6];
 
-    const CODE: TypeCode = TypeCode::plain(types::MAC);
+    const CODE: types::TypeCode = types::TypeCode::plain(types::MAC);
     const FIXED: usize = 6;
 
     #[inline(always)]

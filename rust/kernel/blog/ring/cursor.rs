@@ -3,10 +3,7 @@
 //! The place of a ring's next record: the current page, and the room in it.
 
 use super::{
-    super::wire::record::{
-        TS_BITS,
-        TS_MASK, //
-    },
+    super::wire::record,
     busy::Writing,
     page::PageHeader, //
 };
@@ -83,13 +80,13 @@ impl Cursor {
     /// Whether the header of a record at `ts` is enough to know its time, after the records before.
     #[inline]
     pub(super) fn knows(&self, ts: u64) -> bool {
-        (ts ^ self.ts_base.load(Relaxed)) >> TS_BITS == 0
+        (ts ^ self.ts_base.load(Relaxed)) >> record::TS_BITS == 0
     }
 
     /// From here on, headers have times from `ts` on.
     #[inline]
     pub(super) fn set_base(&self, ts: u64) {
-        self.ts_base.store(ts & !TS_MASK, Relaxed);
+        self.ts_base.store(ts & !record::TS_MASK, Relaxed);
     }
 
     /// Has the next record take the slow path.

@@ -54,10 +54,7 @@ use self::{
     owner::Ownership,
     page::RingRoom, //
 };
-use super::wire::dump::{
-    RingLayout,
-    RING_BUSY, //
-};
+use super::wire::dump;
 use core::{
     mem::{
         self,
@@ -79,9 +76,9 @@ use core::{
 ///
 /// Each role has its own. Together:
 ///
-/// - `busy` has [`RING_BUSY`] while there is a [`Writing`] of the ring, and there is never more
-///   than one. Its low half is the component's slot. In a shared ring, the bits between count the
-///   claims, to distinguish them. In a ring without a writer, [`RING_BUSY`] may be set for good.
+/// - `busy` has [`dump::RING_BUSY`] while there is a [`Writing`] of the ring, and there is never
+///   more than one. Its low half is the component's slot. In a shared ring, the bits between count
+///   the claims, to distinguish them. In a ring without a writer, the bit may be set for good.
 /// - What `cursor` has as its page is the newest one of `chain`, or an empty one where that holds
 ///   none. Both go on to the next page in [`Writing::turn`].
 /// - If there are untold `losses`, then `cursor` is closed, or the writer is in [`Writing::turn`].
@@ -120,7 +117,7 @@ const _: () = assert!(mem::offset_of!(Ring, room) == 256 && mem::size_of::<Ring>
 
 impl Ring {
     /// Where crash tools find what they need: see `wire/dump.rs`.
-    pub const LAYOUT: RingLayout = RingLayout {
+    pub const LAYOUT: dump::RingLayout = dump::RingLayout {
         size: mem::size_of::<Self>() as u32,
         busy: offset_of!(Self, busy) as u32,
         page: offset_of!(Self, cursor.page) as u32,
@@ -184,7 +181,7 @@ impl Ring {
     /// As for [`Self::new`].
     pub const unsafe fn none(empty: *mut PageHeader) -> Self {
         Self {
-            busy: AtomicU32::new(RING_BUSY),
+            busy: AtomicU32::new(dump::RING_BUSY),
             // SAFETY: By this function's requirement.
             ..unsafe { Self::new(u32::MAX, u16::MAX, empty, 0) }
         }

@@ -7,10 +7,7 @@ use super::super::wire::record::{
     LOST_CAUSES, //
 };
 use super::{
-    page::{
-        PageHeader,
-        OWN_ROOM, //
-    },
+    page,
     Ring, //
 };
 use core::sync::atomic::{
@@ -242,7 +239,7 @@ impl Ring {
     /// # Safety
     ///
     /// As for [`Ring::steal_last`], and that has returned `None`. `empty` as for [`Ring::new`].
-    pub unsafe fn release(&self, empty: *mut PageHeader) -> (u64, [u64; LOST_CAUSES]) {
+    pub unsafe fn release(&self, empty: *mut page::PageHeader) -> (u64, [u64; LOST_CAUSES]) {
         let records = self.records();
         let lost = self.losses.lost();
         self.owner.change(|ours| {
@@ -296,7 +293,7 @@ impl Ring {
                 told,
                 lost: self.losses.lost(),
                 pages: self.pages(),
-                has_room: self.oldest_page() == Some(OWN_ROOM),
+                has_room: self.oldest_page() == Some(page::OWN_ROOM),
             })
         })
     }

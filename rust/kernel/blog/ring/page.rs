@@ -10,10 +10,7 @@ use super::super::wire::{
         SEQ_BITS,
         SEQ_MASK, //
     },
-    record::{
-        Header,
-        HEADER_SIZE, //
-    }, //
+    record, //
 };
 use core::{
     cell::UnsafeCell,
@@ -270,9 +267,10 @@ impl PageHeader {
         let mut sums = [(0, 0); 8];
         // SAFETY: By this function's requirement.
         let (end, mut at) = (unsafe { (*page).end() } as usize, PAGE_HEADER_SIZE);
-        while at + HEADER_SIZE <= end {
+        while at + record::HEADER_SIZE <= end {
             // SAFETY: A record starts here, before the end, as each has its size.
-            let header = Header(unsafe { page.byte_add(at).cast::<u64>().read_unaligned() });
+            let header =
+                record::Header(unsafe { page.byte_add(at).cast::<u64>().read_unaligned() });
             let site = header.site();
             let sum = &mut sums[site as usize % 8];
             if sum.0 != site {

@@ -2,13 +2,9 @@
 
 //! Loads that compilers fold into a comparison.
 
+use core::sync::atomic;
 #[cfg(not(CONFIG_BLOG_HOOKS))]
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{
-    AtomicPtr,
-    AtomicU32,
-    AtomicU64, //
-};
 
 /// Atomics that are loaded so.
 pub(super) trait Peek {
@@ -40,7 +36,7 @@ macro_rules! impl_peek {
 }
 
 impl_peek! {
-    () AtomicU32, u32;
-    () AtomicU64, u64;
-    (<T>) AtomicPtr<T>, *mut T;
+    () atomic::AtomicU32, u32;
+    () atomic::AtomicU64, u64;
+    (<T>) atomic::AtomicPtr<T>, *mut T;
 }

@@ -5,12 +5,9 @@
 use super::super::{
     unaligned::store_unaligned,
     wire::record::{
-        ControlRecord,
+        self,
         Header,
-        Lost,
-        HEADER_SIZE,
-        TASK_SIZE,
-        TS_BITS, //
+        HEADER_SIZE, //
     }, //
 };
 use super::{
@@ -151,7 +148,7 @@ impl Ring {
             return Err(Place::begun(writing, 0));
         };
         // Before there is more to keep in registers.
-        if (ts ^ self.cursor.ts_base.peek()) >> TS_BITS != 0 {
+        if (ts ^ self.cursor.ts_base.peek()) >> record::TS_BITS != 0 {
             return Err(Place::begun(writing, ts));
         }
         let page = self.cursor.page.peek();
@@ -268,7 +265,7 @@ impl Writing<'_> {
 
     /// Writes a task record, if there is room for it: `who` writes from here on.
     pub fn tell(&self, who: &Owner, ts: u64) {
-        let task = ControlRecord::Task {
+        let task = record::ControlRecord::Task {
             context: who.context as u8,
             cpu: who.cpu as u16,
             pid: who.pid,
@@ -304,7 +301,7 @@ impl Ring {
         let writing = unsafe { self.claim() }?;
         // Whatever the clock is, it may be a little slow beside that of the last writer's CPU.
         let ts = writing.not_before_last(clock());
-        let need = bytes.saturating_add(TASK_SIZE);
+        let need = bytes.saturating_add(record::TASK_SIZE);
         let turns = !writing.has_room(need, ts);
         if turns {
             // SAFETY: By this function's requirement.
@@ -334,7 +331,7 @@ impl Ring {
 
     /// Counts lost records. The next record that gets through reports them if the caller runs in
     /// the ring's context or has [claimed](Self::claim) it, else perhaps a later one.
-    pub fn count_lost(&self, cause: Lost, count: u64) {
+    pub fn count_lost(&self, cause: record::Lost, count: u64) {
         self.losses.count(cause, count);
         // ORDERING: `turn` reopens the cursor first and then looks at the losses, so it reports
         // this one, or finds the cursor closed again at its end, whichever interrupts the other.

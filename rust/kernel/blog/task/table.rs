@@ -8,10 +8,7 @@
 
 use super::super::{
     ring::Ring,
-    wire::dump::{
-        TlsLayout,
-        COMPONENTS, //
-    }, //
+    wire::dump, //
 };
 use core::{
     ffi::c_void,
@@ -29,7 +26,7 @@ use core::{
 };
 
 /// Number of components that can be attached at a time, and of rings that a task can have.
-pub const MAX_COMPONENTS: usize = COMPONENTS;
+pub const MAX_COMPONENTS: usize = dump::COMPONENTS;
 
 /// Places of a table: as many as make it three cache lines long.
 pub const PLACES: usize = 21;
@@ -65,7 +62,7 @@ pub struct Tls {
 
 impl Tls {
     /// Where crash tools find what they need: see `wire/dump.rs`.
-    pub const LAYOUT: TlsLayout = TlsLayout {
+    pub const LAYOUT: dump::TlsLayout = dump::TlsLayout {
         size: mem::size_of::<Self>() as u32,
         first: offset_of!(Self, first) as u32,
         task: offset_of!(Self, task) as u32,
