@@ -67,7 +67,6 @@ Options:
       --object   The files are objects that modules will be linked from: put each
                  table into the object, and write no file. The module then contains
                  its table, which gets the module's build ID when it is read
-      --show     Print the tables of ELF or .blogfmt files, and write nothing
       --inventory
                  Print each string, address and private argument that the images
                  may ever record: place, level, what it is, name and format, with
@@ -77,7 +76,6 @@ Options:
 
 Examples:
   blog-fmt-sidetable vmlinux drivers/block/rnull.ko -o tables
-  blog-fmt-sidetable --show vmlinux.blogfmt
   blog-fmt-sidetable --inventory vmlinux drivers/block/rnull.ko
 
 Exit status: 0 all inputs were read; 1 some were not, or have lost their table
@@ -90,7 +88,6 @@ struct Options {
     dir: Option<PathBuf>,
     output: Option<PathBuf>,
     object: bool,
-    show: bool,
     inventory: bool,
     verbose: bool,
 }
@@ -111,7 +108,6 @@ fn parse_args(mut args: impl Iterator<Item = OsString>) -> Result<Option<Options
             Some("-o") => o.dir = Some(value("-o")?),
             Some("--output") => o.output = Some(value("--output")?),
             Some("--object") => o.object = true,
-            Some("--show") => o.show = true,
             Some("--inventory") => o.inventory = true,
             Some("-v" | "--verbose") => o.verbose = true,
             Some(s) if s.starts_with('-') && s.len() > 1 => {
@@ -126,13 +122,11 @@ fn parse_args(mut args: impl Iterator<Item = OsString>) -> Result<Option<Options
     if o.output.is_some() && (o.inputs.len() != 1 || o.dir.is_some()) {
         return Err("--output goes with a single ELF file and without -o".into());
     }
-    if o.object && (o.show || o.inventory || o.dir.is_some() || o.output.is_some()) {
+    if o.object && (o.inventory || o.dir.is_some() || o.output.is_some()) {
         return Err("--object goes with no other option but -v".into());
     }
-    if (o.show || o.inventory) && (o.dir.is_some() || o.output.is_some()) {
-        return Err(
-            "--show and --inventory write nothing: they don't go with -o or --output".into(),
-        );
+    if o.inventory && (o.dir.is_some() || o.output.is_some()) {
+        return Err("--inventory writes nothing: it doesn't go with -o or --output".into());
     }
     if let Some(dir) = &o.dir {
         if !dir.is_dir() {
@@ -156,10 +150,9 @@ fn main() -> ExitCode {
     };
     let mut failed = false;
     for input in &options.inputs {
-        let result = if options.show || options.inventory {
-            show(input, options.inventory)
-        } else {
-            process(input, &options)
+        let result = match options.inventory {
+            true => inventory(input),
+            false => process(input, &options),
         };
         if let Err(e) = result {
             eprintln!("blog-fmt-sidetable: {}: {e}", input.display());
@@ -388,48 +381,19 @@ fn write_table(path: &Path, name: &str, bytes: &[u8]) -> Result<(), String> {
     })
 }
 
-fn show(input: &Path, inventory: bool) -> Result<(), String> {
+fn inventory(input: &Path) -> Result<(), String> {
     let source = open(input)?;
-    let (table, is_image) = match read_table(&source)? {
-        Some(table) => (Some(table), false),
-        None => (image::read(source, &stem(input))?, true),
+    let (table, components) = match read_table(&source)? {
+        Some(table) => (Some(table), None),
+        None => {
+            let table = image::read(source, &stem(input))?;
+            let elf = elf::Elf::open(open(input)?)?;
+            (table, Some(inventory::components(&elf)?))
+        }
     };
-    let Some(table) = table else {
-        print_or_exit(&format!("{}: no call sites\n", input.display()));
-        return Ok(());
-    };
-    if inventory {
-        let of_image = || inventory::components(&elf::Elf::open(open(input)?)?);
-        let components = is_image.then(of_image).transpose()?;
-        print_or_exit(&inventory::inventory(&table, components.as_deref()));
-        return Ok(());
-    }
-    let mut text = format!(
-        "image {}\nbuild-id {}\nrelease {}\narch {}\ntypes {}\nsites {}\n",
-        table.name,
-        table.build_id_hex(),
-        table.release,
-        table.arch,
-        table.types.len(),
-        table.sites.len()
-    );
-    for (i, s) in table.sites.iter().enumerate() {
-        let args: Vec<String> = s
-            .names
-            .iter()
-            .zip(&s.codes)
-            .map(|(name, code)| format!("{name}: {code:#x}"))
-            .collect();
-        text.push_str(&format!(
-            "{i}\t{}:{}\t{}\tlevel {}\t{:?}\t({})\n",
-            s.file,
-            s.line,
-            s.module,
-            s.level,
-            s.format,
-            args.join(", ")
-        ));
-    }
-    print_or_exit(&text);
+    print_or_exit(&match table {
+        Some(table) => inventory::inventory(&table, components.as_deref()),
+        None => format!("{}: no call sites\n", input.display()),
+    });
     Ok(())
 }

@@ -32,7 +32,7 @@ def test_make_install(work: Path, sh: Run) -> None:
     (to / "opt/other").mkdir(parents=True)
     sh("make", "-C", TOP, "install", f"DESTDIR={to}", "PREFIX=/opt/blog")
     sh(to / "opt/blog/bin/blog-decode", "--version")
-    sh(to / "opt/blog/bin/blog-fmt-sidetable", "--show", GOLDEN / "golden_mod.blogfmt")
+    sh(to / "opt/blog/bin/blog-fmt-sidetable", "--inventory", GOLDEN / "golden_mod.blogfmt")
     for program in ("blog-decode", "blog-ctl", "blog-fmt-sidetable"):
         assert (to / f"opt/blog/share/man/man1/{program}.1").stat().st_size
     # All is below PREFIX, and nothing of it runs by itself.
@@ -317,7 +317,8 @@ INSIDE = r"""
 it installs there: dpkg -i /golden/*.deb >/dev/null
 blog-decode runs: blog-decode --version
 blog-decode decodes as here: blog-decode show -l --modules nowhere -s golden_mod.blogfmt new.snap 2>stderr | diff - text.txt && diff stderr stderr.txt
-blog-fmt-sidetable reads a table: blog-fmt-sidetable --show golden_mod.blogfmt | grep -qx "sites 10"
+blog-fmt-sidetable reads a table: blog-fmt-sidetable --inventory golden_mod.blogfmt | grep -q .
+blog-decode reads a table: blog-decode sites --json golden_mod.blogfmt | wc -l | grep -qx 10
 man shows blog-decode's options: MANPAGER=cat MANWIDTH=80 man blog-decode 2>&1 | tee man.txt | grep -q -- --sidetable
 man finds blog-fmt-sidetable: man -w blog-fmt-sidetable >/dev/null
 man has nothing to complain of: ! man --warnings -E UTF-8 -l /usr/share/man/man1/blog-*.1.gz 2>&1 >/dev/null | grep .

@@ -432,7 +432,7 @@ fn usage_and_input_errors_have_their_exit_status() {
         (&["empty"], 1, "cut off"),
         // The good one is done all the same.
         (&["text", "a.ko"], 1, "text"),
-        (&["--show", "test_mod.blogfmt"], 0, ""),
+        (&["--inventory", "test_mod.blogfmt"], 0, ""),
     ] {
         let output = sidetable(args, dir.path());
         assert_eq!(output.status.code(), Some(status), "{args:?} {output:?}");
@@ -498,7 +498,7 @@ fn a_table_that_was_stripped_off_is_no_table_of_nothing() {
         image::tool(dir.path(), &["objcopy", "--remove-section=.debug.blog", image]);
         // Also the table that it should have is there.
         fs::write(dir.path().join("old"), &good).unwrap();
-        for args in [&[][..], &["--output", "old"], &["--show"], &["-v"], &["-o", "."]] {
+        for args in [&[][..], &["--output", "old"], &["--inventory"], &["-v"], &["-o", "."]] {
             let output = sidetable(&[&[image], args].concat(), dir.path());
             assert_eq!(output.status.code(), Some(1), "{image} {args:?} {output:?}");
             let said = String::from_utf8_lossy(&output.stderr);
