@@ -16,15 +16,18 @@ use kernel::{
     sync::global_lock, //
 };
 
-mod parse;
-
 kunit! { mod tests; }
 
 use crate::{
     floor,
     registry::{
         components,
-        state::State, //
+        settings::{
+            Key,
+            COUNT, //
+        },
+        state::State,
+        words, //
     },
     sys::{
         glue::shown,
@@ -35,7 +38,11 @@ use crate::{
 
 pub(crate) static PART: floor::Part = floor::Part {
     start,
-    event,
+    event: |event| {
+        if let floor::Event::New(state) = event {
+            SETTINGS.lock().apply_all(state);
+        }
+    },
     ..floor::Part::NONE
 };
 
@@ -47,12 +54,94 @@ unsafe extern "C" {
 /// More would not fit where sysfs shows them.
 const BYTES_MAX: usize = 3840;
 
-/// Their texts, as they were written.
-struct Wishes(KVec<KVec<u8>>);
+/// Settings of all components with certain names.
+struct BootSetting {
+    /// As it was written; names come first, see [`words::names`].
+    text: KVec<u8>,
+    names_len: usize,
+    /// Values by key, as far as they are given.
+    values: [Option<u32>; COUNT],
+}
+
+impl BootSetting {
+    /// `NAMES:KEY=VALUE,KEY=VALUE…`: each key is the name of a file of the component, and each
+    /// value what may be written into that.
+    fn parse(text: &str) -> Result<Self> {
+        // Names may have colons.
+        let (names, pairs) = text.rsplit_once(':').ok_or(EINVAL)?;
+        let mut new = Self {
+            text: KVec::new(),
+            names_len: words::names(names)?.len(),
+            values: [None; COUNT],
+        };
+        for pair in pairs.split(',') {
+            let (name, value) = pair.split_once('=').ok_or(EINVAL)?;
+            let key = Key::all().find(|key| key.name().to_bytes() == name.as_bytes());
+            let key = key.ok_or(EINVAL)?;
+            let old = new.values[key as usize].replace(key.parse(value)?);
+            old.map_or(Ok(()), |_| Err(EINVAL))?;
+        }
+        new.text.extend_from_slice(text.as_bytes(), GFP_KERNEL)?;
+        Ok(new)
+    }
+
+    fn names(&self) -> &[u8] {
+        &self.text[..self.names_len]
+    }
+
+    fn is_for(&self, name: &[u8]) -> bool {
+        words::fits(self.names(), name)
+    }
+
+    /// Whether it gives all that `other` gives.
+    fn covers(&self, other: &Self) -> bool {
+        let mut both = self.values.iter().zip(&other.values);
+        self.names() == other.names() && both.all(|(this, other)| this.is_some() >= other.is_some())
+    }
+
+    /// Sets all that is given, up to what fails, if it is for this component.
+    fn apply_to(&self, state: &State) -> Result {
+        if !self.is_for(state.name().to_bytes()) {
+            return Ok(());
+        }
+        // Memory that it gets is as large as it is to be.
+        if self.values[Key::Enable as usize] == Some(0) {
+            state.set(Key::Enable, 0)?;
+        }
+        let mut given = Key::all().zip(self.values);
+        given.try_for_each(|(key, value)| value.map_or(Ok(()), |value| state.set(key, value)))
+    }
+}
+
+struct BootSettings(KVec<BootSetting>);
 
 global_lock! {
-    // SAFETY: `init` is called before anything else here.
-    unsafe(uninit) static WISHES: Mutex<Wishes> = Wishes(KVec::new());
+    // SAFETY: `start` is called before anything else here.
+    unsafe(uninit) static SETTINGS: Mutex<BootSettings> = BootSettings(KVec::new());
+}
+
+impl BootSettings {
+    fn add(&mut self, new: BootSetting) -> Result {
+        // What the new one says of all its names again is gone.
+        self.0.retain(|old| !new.covers(old));
+        if self.0.iter().map(|old| old.text.len() + 1).sum::<usize>() + new.text.len() >= BYTES_MAX
+        {
+            return Err(ENOSPC);
+        }
+        Ok(self.0.push(new, GFP_KERNEL)?)
+    }
+
+    /// Gives a new component, which nobody logs to, what is set for it.
+    fn apply_all(&self, state: &State) {
+        for setting in &self.0 {
+            if let Err(e) = setting.apply_to(state) {
+                pr_warn!(
+                    "{}: can't have all settings that component= wishes: {e:?}\n",
+                    shown(state.name())
+                );
+            }
+        }
+    }
 }
 
 fn split(text: &str) -> impl Iterator<Item = &str> {
@@ -60,37 +149,13 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-impl Wishes {
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        self.0
-            .iter()
-            .map(|text| str::from_utf8(text).unwrap_or_default())
-    }
-
-    fn add(&mut self, text: &str) -> Result {
-        let new = parse::parse(text)?;
-        // What the new one says of all its names again is gone.
-        self.0.retain(|old| {
-            let old = str::from_utf8(old)
-                .ok()
-                .and_then(|old| parse::parse(old).ok());
-            old.is_some_and(|old| !new.covers(&old))
-        });
-        if self.0.iter().map(|old| old.len() + 1).sum::<usize>() + text.len() >= BYTES_MAX {
-            return Err(ENOSPC);
-        }
-        let mut bytes = KVec::new();
-        bytes.extend_from_slice(text.as_bytes(), GFP_KERNEL)?;
-        Ok(self.0.push(bytes, GFP_KERNEL)?)
-    }
-}
-
-/// Takes up what was wished for before BLog started.
+/// Takes up what was set before BLog started.
 fn start() {
     // SAFETY: Called once, first.
-    unsafe { WISHES.init() };
+    unsafe { SETTINGS.init() };
     let add = |text: &str| {
-        if let Err(e) = WISHES.lock().add(text) {
+        let result = BootSetting::parse(text).and_then(|new| SETTINGS.lock().add(new));
+        if let Err(e) = result {
             pr_warn!("component={text}: {e:?}, left out\n");
         }
     };
@@ -108,76 +173,52 @@ fn start() {
     }
 }
 
-/// Gives a new component, which nobody logs to, what is wished for it.
-fn fulfil(state: &State) {
-    let name = state.name();
-    let wishes = WISHES.lock();
-    for wish in wishes.texts().filter_map(|text| parse::parse(text).ok()) {
-        if !wish.is_for(name.to_bytes()) {
-            continue;
-        }
-        if let Err(e) = wish.apply(state) {
-            pr_warn!(
-                "{}: can't have all settings that component= wishes: {e:?}\n",
-                shown(name)
-            );
-        }
-    }
-}
-
-fn event(event: floor::Event<'_>) {
-    if let floor::Event::New(state) = event {
-        fulfil(state);
-    }
-}
-
-/// Takes up wishes, and does them for the components that are there. From `settings.c`, in
+/// Takes up settings, and applies them to the components that are there. From `settings.c`, in
 /// process context, one at a time.
 ///
 /// `EINVAL` if one isn't understood: then nothing is done. Another error is that of a component
-/// that can't have what is wished for it; the others have it.
+/// that can't have what is set for it; the others have it.
 ///
 /// # Safety
 ///
 /// `text` is a C string.
 #[no_mangle]
-unsafe extern "C" fn blog_wish(text: *const c_char) -> c_int {
+unsafe extern "C" fn blog_set_components(text: *const c_char) -> c_int {
     // SAFETY: By this function's requirement.
     let text = unsafe { CStr::from_char_ptr(text) };
     from_result(|| {
         let text = str::from_utf8(text.to_bytes()).map_err(|_| EINVAL)?;
         for text in split(text) {
-            parse::parse(text)?;
+            BootSetting::parse(text)?;
         }
         let mut result = Ok(0);
         for text in split(text) {
-            WISHES.lock().add(text)?;
-            let wish = parse::parse(text)?;
-            for state in components().filter(|state| wish.is_for(state.name().to_bytes())) {
-                result = result.and(wish.apply(&state).map(|()| 0));
+            let mut settings = SETTINGS.lock();
+            settings.add(BootSetting::parse(text)?)?;
+            let new = settings.0.last().ok_or(EINVAL)?;
+            for state in components() {
+                result = result.and(new.apply_to(&state).map(|()| 0));
             }
         }
         result
     })
 }
 
-/// Says what is wished for. From `settings.c`. Returns how many bytes that are.
+/// Says what is set. From `settings.c`. Returns how many bytes that are.
 ///
 /// # Safety
 ///
 /// `to` is valid for writes of `size` bytes.
 #[no_mangle]
-unsafe extern "C" fn blog_wishes(to: *mut u8, size: usize) -> usize {
+unsafe extern "C" fn blog_show_components(to: *mut u8, size: usize) -> usize {
     // SAFETY: By this function's requirement.
     let to = unsafe { slice::from_raw_parts_mut(to, size) };
     let mut end = 0;
-    for text in WISHES.lock().texts() {
-        for part in [text, "\n"] {
-            // There is room for all, see `BYTES_MAX`.
-            if let Some(to) = to.get_mut(end..end + part.len()) {
-                to.copy_from_slice(part.as_bytes());
-                end += part.len();
-            }
+    for part in (SETTINGS.lock().0.iter()).flat_map(|setting| [&*setting.text, b"\n"]) {
+        // There is room for all, see `BYTES_MAX`.
+        if let Some(to) = to.get_mut(end..end + part.len()) {
+            to.copy_from_slice(part);
+            end += part.len();
         }
     }
     end

@@ -27,7 +27,7 @@ static int blog_set_settings(const char *val)
 
 	guard(mutex)(&blog_settings_lock);
 	if (blog_settings_run)
-		return blog_wish(val);
+		return blog_set_components(val);
 	end = strlen(blog_early);
 	if (snprintf(blog_early + end, sizeof(blog_early) - end, "%s\n", val) <
 	    sizeof(blog_early) - end)
@@ -46,14 +46,14 @@ static int blog_show_settings(char *buffer, const struct kernel_param *kp)
 	/* Pairs with blog_take_early(): then there is a list of them. */
 	if (!smp_load_acquire(&blog_settings_run))
 		return scnprintf(buffer, PAGE_SIZE, "%s", blog_early);
-	return blog_without_lock(blog_wishes(buffer, PAGE_SIZE));
+	return blog_without_lock(blog_show_components(buffer, PAGE_SIZE));
 }
 
 BLOG_PARAM_OPS(component, blog_parse_settings, blog_show_settings);
 module_param_cb(component, &blog_component_ops, NULL, 0644);
 MODULE_PARM_DESC(component, "Settings of components: NAME:KEY=VALUE,..., KEY one of enable, level, mode, private, size_kb, ring_kb and warn_share; NAME may end in *");
 
-/* What was given so far. From now on, blog_wish() gets it, and blog_wishes() has it. */
+/* What was given so far. From now on, blog_set_components() gets it, and blog_show_components() has it. */
 const char *blog_take_early(void)
 {
 	guard(mutex)(&blog_settings_lock);

@@ -7,8 +7,8 @@
 #include <linux/types.h>
 
 /* In Rust, called from C. */
-int blog_wish(const char *text);
-size_t blog_wishes(char *to, size_t size);
+int blog_set_components(const char *text);
+size_t blog_show_components(char *to, size_t size);
 
 /* In C, called from Rust. */
 const char *blog_take_early(void);

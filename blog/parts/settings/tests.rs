@@ -6,7 +6,7 @@ use kernel::prelude::*;
 
 #[kunit_tests(blog_settings)]
 mod suite {
-    use super::super::parse::parse;
+    use super::super::BootSetting;
     use crate::{
         registry::settings::Key,
         tests::rig::Rig, //
@@ -16,10 +16,14 @@ mod suite {
         prelude::*, //
     };
 
+    fn parse(text: &str) -> Result<BootSetting> {
+        BootSetting::parse(text)
+    }
+
     #[test]
     fn settings_are_for_names() -> Result {
-        let wish = parse("a:1:level=off,size_kb=16,mode=discard,enable=0,ring_kb=1048576")?;
-        assert_eq!(wish.names, "a:1");
+        let setting = parse("a:1:level=off,size_kb=16,mode=discard,enable=0,ring_kb=1048576")?;
+        assert_eq!(setting.names(), b"a:1");
         for (key, value) in [
             (Key::Level, Some(0)),
             (Key::SizeKb, Some(16)),
@@ -28,12 +32,14 @@ mod suite {
             (Key::RingKb, Some(1 << 20)),
             (Key::Private, None),
         ] {
-            assert_eq!(wish.settings[key as usize], value);
+            assert_eq!(setting.values[key as usize], value);
         }
         let (all, one) = (parse("b*:size_kb=16,level=1")?, parse("b*:size_kb=64")?);
-        assert!(all.covers(&one) && !one.covers(&all) && !wish.covers(&one));
+        assert!(all.covers(&one) && !one.covers(&all) && !setting.covers(&one));
         assert!(one.is_for(b"b") && one.is_for(b"bc") && !one.is_for(b"ab"));
-        assert!(wish.is_for(b"a:1") && !wish.is_for(b"a:12") && parse("*:level=1")?.is_for(b""));
+        assert!(
+            setting.is_for(b"a:1") && !setting.is_for(b"a:12") && parse("*:level=1")?.is_for(b"")
+        );
         for bad in [
             "",
             "a",
@@ -62,7 +68,7 @@ mod suite {
         let rig = Rig::new(c"settings", Config::new())?;
         let state = rig.state()?;
         let size_kb = state.get(Key::SizeKb);
-        parse("*:private=keep,level=debug,ring_kb=8")?.apply(&state)?;
+        parse("*:private=keep,level=debug,ring_kb=8")?.apply_to(&state)?;
         let is = [Key::Private, Key::RingKb, Key::SizeKb, Key::Enable].map(|key| state.get(key));
         assert_eq!(is, [2, 8, size_kb, 1]);
         Ok(())
