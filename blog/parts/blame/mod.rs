@@ -32,22 +32,18 @@ unsafe extern "C" {
     fn blog_waits(task: *const c_void, wait: &mut file::Wait) -> *mut c_void;
 }
 
+/// Shows crash tools where locks have their holders.
 fn start() {
-    let locks = locks();
-    // SAFETY: The root is there, and nobody else stores to this field.
-    unsafe { blog_root.update(|root| (*root).locks = locks) };
-    tasks::FIND_CHAIN.populate(chain);
-}
-
-/// Where locks have their holders, for crash tools.
-fn locks() -> LockLayout {
     // As the lowest bits of a blocker say
-    LockLayout {
+    let locks = LockLayout {
         mutex: blog_lock_owner(0),
         semaphore: blog_lock_owner(1),
         rwsem: blog_lock_owner(2),
         reserved: 0,
-    }
+    };
+    // SAFETY: The root is there, and nobody else stores to this field.
+    unsafe { blog_root.update(|root| (*root).locks = locks) };
+    tasks::FIND_CHAIN.populate(chain);
 }
 
 /// See [`tasks::chain`].

@@ -172,36 +172,19 @@ pub(crate) unsafe fn write<A: AsRef<[u64]>>(
         need.set(size);
         (size + SLACK <= room.len()).then_some(size)
     };
-    let warns = site_shl10 & 1 != 0;
-    // SAFETY: By this function's requirements; `pack` wants no more than it may.
-    unsafe {
-        if warns || !write_open(component, site_shl10, &fill) {
-            write_open_slow(component, site_shl10, &need, fill);
-        }
-    }
-}
-
-/// Does what is left to do for a record of which `fill` knows the size; it leaves in `need` how
-/// many bytes it wants.
-///
-/// # Safety
-///
-/// As for [`write`]; no record has begun. `fill` is as for [`write_open`], and stores
-/// [`MAX_PAYLOAD`] bytes at most, where there is room for [`SLACK`] more.
-unsafe fn write_open_slow(
-    component: &RawComponent,
-    site_shl10: u32,
-    need: &Cell<usize>,
-    fill: impl Fn(*mut u8, Range<usize>) -> Option<usize>,
-) {
     let warns = site_shl10 & 1;
     let site_shl10 = site_shl10 - warns;
-    // Where the next record goes; then where there is room for this one; and if that has grown
-    // meanwhile, where there is room for any.
+    // SAFETY: By this function's requirements. `pack` stores `MAX_PAYLOAD` bytes at most, and wants
+    // no more room than it may.
+    if warns == 0 && unsafe { write_open(component, site_shl10, &fill) } {
+        return;
+    }
+    // Where there is room for this record, as far as that is known; then, as it may have grown
+    // meanwhile, for any.
     let mut size = need.get();
     while size <= MAX_PAYLOAD {
         let bytes = (HEADER_SIZE + size + SLACK) as u32;
-        // SAFETY: `fill` is as this function requires, and has stored the bytes.
+        // SAFETY: As above; no record has begun. `fill` has stored the bytes.
         let is_done = unsafe {
             let place = slow::blog_reserve(component, None, bytes, warns.into());
             place.put_open(site_shl10, |to, room| {

@@ -57,12 +57,6 @@ unsafe extern "C" {
     static blog_param_counts: bool;
 }
 
-/// Whether records are to be counted.
-fn wanted() -> bool {
-    // SAFETY: Nobody changes it once BLog starts.
-    unsafe { blog_param_counts }
-}
-
 /// Sites that have their counts on one page.
 const SITES: usize = PAGE_SIZE / size_of::<AtomicU64>();
 const PAGES: usize = (SITE_MAX as usize + 1).div_ceil(SITES);
@@ -109,7 +103,8 @@ fn start() {
     };
     // SAFETY: The root is there, and nobody else stores to this field.
     unsafe { blog_root.update(|root| (*root).counts = table) };
-    if wanted() {
+    // SAFETY: Nobody changes it once BLog starts.
+    if unsafe { blog_param_counts } {
         RESERVE.populate(reserve);
         LEAVING.populate(add);
     }

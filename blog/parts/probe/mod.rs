@@ -76,7 +76,11 @@ use crate::{
 
 pub(crate) static PART: floor::Part = floor::Part {
     start,
-    event,
+    event: |event| {
+        if let floor::Event::Detaches(state) | floor::Event::Gone(state) = event {
+            PROBES.lock().remove(state, |_| true);
+        }
+    },
     files: &[floor::FileOf {
         name: c"probes",
         show: Some(show),
@@ -226,7 +230,7 @@ impl Probes {
         if raw.is_null() {
             return Err(ENODEV);
         }
-        // INVARIANT: It is connected; `event` removes the probe first. The codes are those of the
+        // INVARIANT: It is connected; `PART` removes the probe first. The codes are those of the
         // fetches. A word of any function may be an address.
         let target = KBox::new(
             Target {
@@ -335,13 +339,6 @@ fn count(state: &State) {
     }
 }
 
-/// Removes all probes of a component that is about to be detached, or out of sight.
-fn event(event: floor::Event<'_>) {
-    if let floor::Event::Detaches(state) | floor::Event::Gone(state) = event {
-        PROBES.lock().remove(state, |_| true);
-    }
-}
-
 /// Writes a record, if the probe is on. From `hits.c`, in any context.
 ///
 /// # Safety
@@ -352,7 +349,7 @@ unsafe extern "C" fn blog_probe_hit(target: *const c_void, words: *const u64) {
     // SAFETY: By this function's requirement.
     let target = unsafe { &*target.cast::<Target>() };
     let [site] = &target.site;
-    // SAFETY: By the type invariants: the probe's state keeps it, or `event` waits for this.
+    // SAFETY: By the type invariants: the probe's state keeps it, or its removal waits for this.
     let component = unsafe { &*target.raw };
     let (gate, id) = (site.gate(), site.id());
     if gate > component.threshold() || id == 0 {

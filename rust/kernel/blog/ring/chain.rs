@@ -92,7 +92,7 @@ impl Ring {
     /// `seen` names the page at `page`, of `pages`, which is the pool of all pages of this ring.
     /// `last` is only true if the caller may take the last page, as the type invariants say.
     #[inline]
-    unsafe fn cut(
+    unsafe fn pop_oldest(
         &self,
         pages: &impl Pages,
         page: *mut PageHeader,
@@ -151,8 +151,8 @@ impl Writing<'_> {
             // ORDERING: Release: who finds the page in `oldest` finds its header reset.
             chain.oldest.store(tag | u64::from(index), Release);
         } else {
-            // ORDERING: Release: see `cut`. From here on, the last page may be taken away; all its
-            // records are there.
+            // ORDERING: Release: see `pop_oldest`. From here on, the last page may be taken away;
+            // all its records are there.
             cursor.header().next.store(index, Release);
         }
     }
@@ -173,7 +173,7 @@ impl Writing<'_> {
                 return ring.has_room(room).then_some(NewPage { index, at });
             }
             let at = ring.page(pages, seen as u32);
-            // SAFETY: As in `cut`.
+            // SAFETY: As in `pop_oldest`.
             let header = unsafe { &*at };
             let last = header.next.load(Relaxed) == NO_PAGE;
             if last && header.size() < room {
@@ -185,7 +185,7 @@ impl Writing<'_> {
                 return None;
             }
             // SAFETY: By this function's requirement; the last page is the writer's to take.
-            let Some(index) = (unsafe { ring.cut(pages, at, seen, last) }) else {
+            let Some(index) = (unsafe { ring.pop_oldest(pages, at, seen, last) }) else {
                 continue;
             };
             let is_room = index == OWN_ROOM;
@@ -196,7 +196,7 @@ impl Writing<'_> {
             // The room is used again when there is nothing else.
             if !is_room {
                 // The ring's limit was lowered.
-                // SAFETY: The page has been cut out: it is in no ring, and ours.
+                // SAFETY: The page was taken out: it is in no ring, and ours.
                 unsafe { pages.put(index) };
             }
         }
@@ -235,23 +235,8 @@ impl Ring {
     ///
     /// `pages` is the pool of all pages of this ring.
     pub unsafe fn steal(&self, pages: &impl Pages) -> Option<u32> {
-        for _ in 0..TRIES {
-            // ORDERING: Acquire: the header of the page that this names has been reset for this
-            // ring. It pairs with the stores in `cut` and `push`.
-            let seen = self.chain.oldest.load(Acquire);
-            if seen as u32 == NO_PAGE {
-                return None;
-            }
-            // SAFETY: By this function's requirement.
-            match unsafe { self.cut(pages, self.page(pages, seen as u32), seen, false) } {
-                // It stays the ring's.
-                Some(OWN_ROOM) => (),
-                // Unchanged: it is the last page, or there is none.
-                None if self.chain.oldest.load(Relaxed) != seen => (),
-                index => return index,
-            }
-        }
-        None
+        // SAFETY: By this function's requirement.
+        unsafe { self.take_oldest(pages, TRIES, false) }
     }
 
     /// Takes the oldest page of the pool out of a retired ring, be it the last one. `None`: the
@@ -262,18 +247,32 @@ impl Ring {
     /// As for [`Self::steal`], and the caller has taken the ring out of the queue of retired
     /// rings, so it is nobody else's.
     pub unsafe fn steal_last(&self, pages: &impl Pages) -> Option<u32> {
-        // Nobody adds to the chain, and where `cut` fails, another thief has made it shorter.
-        loop {
-            // ORDERING: As in `steal`.
+        // Nobody adds to the chain, and each failure is that of a thief who made it shorter.
+        // SAFETY: By this function's requirement.
+        unsafe { self.take_oldest(pages, u32::MAX, true) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Self::pop_oldest`].
+    unsafe fn take_oldest(&self, pages: &impl Pages, tries: u32, last: bool) -> Option<u32> {
+        for _ in 0..tries {
+            // ORDERING: Acquire: the header of the page that this names has been reset for this
+            // ring. It pairs with the stores in `pop_oldest` and `push`.
             let seen = self.chain.oldest.load(Acquire);
             if seen as u32 == NO_PAGE {
                 return None;
             }
-            // SAFETY: By this function's requirements.
-            let index = unsafe { self.cut(pages, self.page(pages, seen as u32), seen, true) };
-            if index.is_some_and(|index| index != OWN_ROOM) {
-                return index;
+            // SAFETY: By this function's requirement.
+            match unsafe { self.pop_oldest(pages, self.page(pages, seen as u32), seen, last) } {
+                // It stays the ring's.
+                Some(OWN_ROOM) => (),
+                // Unchanged: it is the last page.
+                None if self.chain.oldest.load(Relaxed) == seen => return None,
+                None => (),
+                index => return index,
             }
         }
+        None
     }
 }
