@@ -423,9 +423,8 @@ impl Memory {
         steal: bool,
         keep: impl FnOnce(&'a Ring) -> Result<(), &'a Ring>,
     ) -> Option<&'a Ring> {
-        let (pool, store) = (&self.pool, &self.pool.store);
-        let id = pool.take_ring(cpu, steal)?;
-        let ring = store.ring(id)?;
+        let pool = &self.pool;
+        let ring = pool.take_ring(cpu, steal)?;
         // SAFETY: The ring was just taken out of the free ones. If it isn't kept, as a log call
         // that interrupted this one was faster, nobody has seen it, and it has no writer.
         unsafe {

@@ -12,7 +12,6 @@
 //! `quiesce()` has waited for that before the component is freed.
 
 use core::{
-    cell::Cell,
     mem::offset_of,
     ptr,
     sync::atomic::{
@@ -130,14 +129,8 @@ impl TaskTables {
     fn take(&self, cpu: u32) -> Option<&'static Tls> {
         let own = cpu as usize % MOST_SHELVES;
         let has = |stock: &List| stock.len() != 0;
-        let take = |_, stock: &List| {
-            let found = Cell::new(None);
-            stock.pop(|n| {
-                found.set(self.table(n));
-                Some(&found.get()?.link)
-            })?;
-            found.get()
-        };
+        let at = |n| self.table(n).map(|table| (&table.link, table));
+        let take = |_, stock: &List| stock.take(at);
         self.has.find(own, |n| &self.stocks[n], has, take)
     }
 

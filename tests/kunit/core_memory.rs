@@ -453,8 +453,7 @@ mod memory_suite {
         for task in 0..TASKS {
             let ring = state.with(|inner| {
                 let memory = inner.memory()?;
-                let id = memory.pool.take_ring(0, true)?;
-                let ring = memory.pool.store.ring(id)?;
+                let ring = memory.pool.take_ring(0, true)?;
                 // SAFETY: It is the current task.
                 let me = unsafe { tasks::facts(tasks::current()) };
                 let owner = Owner {

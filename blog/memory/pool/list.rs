@@ -72,9 +72,17 @@ impl List {
     }
 
     pub(crate) fn pop<'a>(&self, next: impl Fn(u32) -> Option<&'a AtomicU32>) -> Option<u32> {
-        let first = self.first()?;
-        self.first.store(next(first)?.load(Relaxed), Relaxed);
+        self.take(|index| Some((next(index)?, index)))
+    }
+
+    /// Takes out the first one: what `at` finds beside the link of its index.
+    pub(crate) fn take<'a, T>(
+        &self,
+        at: impl FnOnce(u32) -> Option<(&'a AtomicU32, T)>,
+    ) -> Option<T> {
+        let (link, found) = at(self.first()?)?;
+        self.first.store(link.load(Relaxed), Relaxed);
         self.len.store(self.len().wrapping_sub(1), Relaxed);
-        Some(first)
+        Some(found)
     }
 }

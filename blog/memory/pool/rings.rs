@@ -62,14 +62,15 @@ impl<S: Store> Pool<S> {
     /// Takes a free ring; if there is none, one of a page that is made rings of; where there can't
     /// be more of these, the ring of a task that has ended. `steal`: as for [`Self::pages`].
     #[inline]
-    pub(crate) fn take_ring(&self, cpu: u32, steal: bool) -> Option<u32> {
+    pub(crate) fn take_ring(&self, cpu: u32, steal: bool) -> Option<&Ring> {
         let own = self.number(cpu);
         let live = &self.store.shelves()[own].lists.look().live;
         // It counts already when others give up a page for it.
         live.fetch_add(1, Relaxed);
         let free = self.take_free_ring(own);
-        let ring = free.or_else(|| self.other_ring(own, cpu, steal));
-        match ring.and_then(|id| self.store.ring(id)) {
+        let other = || self.store.ring(self.other_ring(own, cpu, steal)?);
+        let ring = free.or_else(other);
+        match ring {
             Some(ring) => ring.home.store(own as u8, Relaxed),
             None => _ = live.fetch_sub(1, Relaxed),
         }
@@ -139,10 +140,10 @@ impl<S: Store> Pool<S> {
         first
     }
 
-    fn take_free_ring(&self, own: usize) -> Option<u32> {
+    fn take_free_ring(&self, own: usize) -> Option<&Ring> {
         let has = |lists: &Lists| lists.rings.len() != 0;
-        let take = |_, lists: &Lists| lists.rings.pop(self.ring_link());
-        self.find(&self.has_rings, own, has, take)
+        let at = |id| self.store.ring(id).map(|ring| (&ring.link, ring));
+        self.find(&self.has_rings, own, has, |_, lists| lists.rings.take(at))
     }
 
     /// Takes over a ring whose task has ended, after [`Ring::retire`].

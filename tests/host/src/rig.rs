@@ -179,7 +179,7 @@ impl Rig {
 
     /// Takes a ring for a task.
     pub fn adopt(&self, pid: i32) -> Option<&Ring> {
-        let ring = self.ring(self.pool.take_ring(cpu(), self.steal)?)?;
+        let ring = self.pool.take_ring(cpu(), self.steal)?;
         // SAFETY: The ring was free and is ours now.
         unsafe {
             ring.adopt(&Owner {
