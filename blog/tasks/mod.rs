@@ -2,6 +2,7 @@
 
 //! Tasks: which one runs where, what one is doing, and the locks of their tables. In C: `tasks.c`.
 
+use core::mem::MaybeUninit;
 use kernel::{
     bindings,
     blog::wire::{
@@ -19,7 +20,7 @@ use kernel::{
 unsafe extern "C" {
     safe fn blog_where() -> u32;
     safe fn blog_current() -> *mut c_void;
-    fn blog_task_facts(task: *const c_void, facts: &mut TaskFacts);
+    fn blog_task_facts(task: *const c_void, facts: *mut TaskFacts);
     safe static blog_task_layout: TaskLayout;
     safe fn blog_tls_lock(group: u32) -> c_ulong;
     fn blog_tls_unlock(group: u32, flags: c_ulong);
@@ -72,7 +73,7 @@ impl Drop for TlsGuard {
 }
 
 /// Fields of a task, as `struct task_struct` has them; `struct blog_task_facts` of `glue.h`.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct TaskFacts {
     pub(crate) start_time: u64,
@@ -93,10 +94,12 @@ pub(crate) struct TaskFacts {
 ///
 /// `task` must be valid.
 pub(crate) unsafe fn facts(task: *const bindings::task_struct) -> TaskFacts {
-    let mut facts = TaskFacts::default();
-    // SAFETY: By this function's requirement.
-    unsafe { blog_task_facts(task.cast(), &mut facts) };
-    facts
+    let mut facts = MaybeUninit::uninit();
+    // SAFETY: By this function's requirement; all of the facts are stored.
+    unsafe {
+        blog_task_facts(task.cast(), facts.as_mut_ptr());
+        facts.assume_init()
+    }
 }
 
 impl TaskFacts {

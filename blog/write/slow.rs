@@ -294,11 +294,14 @@ impl<'a> Call<'a> {
                 return None;
             }
             let table = tables::get(task, self.memory, cpu, steal)?;
-            let known = self.state.ring_of(table.index);
-            let store = &self.memory.pool.store;
-            let ring = store.ring(known.load(Relaxed));
-            let ring = ring.filter(|ring| table.has(ring));
-            let ring = match ring.or_else(|| table.find(self.state.slot().into())) {
+            // A task's only ring is in its place.
+            let known = (!table.is_empty()).then(|| self.state.ring_of(table.index));
+            let ring = known.and_then(|known| {
+                let ring = self.memory.pool.store.ring(known.load(Relaxed));
+                let ring = ring.filter(|ring| table.has(ring));
+                ring.or_else(|| table.find(self.state.slot().into()))
+            });
+            let ring = match ring {
                 Some(ring) => ring,
                 // There would be no page for it.
                 None if self.frozen => return None,
@@ -307,7 +310,9 @@ impl<'a> Call<'a> {
                     (self.memory).ring_for(&owner, cpu, steal, |ring| table.add(ring))?
                 }
             };
-            known.store(ring.id(), Relaxed);
+            if let Some(known) = known {
+                known.store(ring.id(), Relaxed);
+            }
             table.show(ring);
             Some(ring)
         }
