@@ -130,11 +130,12 @@ pub(crate) fn now() -> u64 {
     }
 }
 
-/// The time of a caller that has read the counter: that, or the clock anew if the counter isn't the
-/// clock any more. A task may be preempted in between, also while the machine sleeps. Any context.
-pub(crate) fn still(counter: u64) -> u64 {
-    match is_counter() {
-        true => counter,
+/// The time of a log call that has read its clock: that, or the clock anew if what it reads isn't
+/// the clock any more. A task may be preempted in between, also while the machine sleeps. Any
+/// context.
+pub(crate) fn still(time: u64) -> u64 {
+    match cfg!(CONFIG_BLOG_CLOCK_IS_MONO) || is_counter() {
+        true => time,
         // It isn't that again.
         false => mono().wrapping_add(clock_base()),
     }

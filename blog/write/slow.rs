@@ -183,7 +183,7 @@ impl<'a> Call<'a> {
     fn own_place<'b>(&self, writing: Writing<'b>, ts: u64) -> Result<Place<'b>, Lost> {
         let ts = match ts {
             0 => writing.not_before_last(clock::now()),
-            counter => clock::still(counter),
+            read => clock::still(read),
         };
         if !writing.has_room(self.bytes, ts) {
             let (mode, max) = (self.mode(), self.state.max_pages());

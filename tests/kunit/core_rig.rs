@@ -198,7 +198,7 @@ pub(crate) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
     // SAFETY: By this function's requirement; and what `blog_reserve` returns is as `put` demands.
     unsafe {
         let slot = || raw.switch().slot.load(Relaxed);
-        match (*ring).write(slot, 16, SITE << LEN_BITS, clock::fast, fill) {
+        match (*ring).write(slot, 16, SITE << LEN_BITS, |_| clock::fast(), fill) {
             Ok(()) => true,
             Err(Place { writing, ts }) => {
                 blog_reserve(raw, writing, 16, ts).put(16, SITE << LEN_BITS, fill)

@@ -256,7 +256,7 @@ impl Rig {
         // SAFETY: Each test writes into a ring from one thread.
         unsafe {
             let site = site << LEN_BITS;
-            match ring.write(|| SLOT.into(), bytes, site, || Some(ts), fill) {
+            match ring.write(|| SLOT.into(), bytes, site, |_| Some(ts), fill) {
                 Ok(()) => true,
                 Err(Place { writing, ts }) => {
                     self.reserve(ring, writing, bytes, ts).put(bytes, site, fill)
@@ -288,7 +288,7 @@ impl Rig {
         let site = site << LEN_BITS;
         // SAFETY: Each test writes into a ring from one thread.
         unsafe {
-            if ring.write_open(|| SLOT.into(), site, || Some(ts), fill) {
+            if ring.write_open(|| SLOT.into(), site, |_| Some(ts), fill) {
                 return true;
             }
             let begun = ring.begin(|| SLOT.into());

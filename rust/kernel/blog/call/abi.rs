@@ -120,5 +120,6 @@ unsafe extern "C" {
 
     /// 1 if log calls may read the clock, which is the counter; 0 if they have to leave it to
     /// `blog/`. It changes while they run.
+    #[cfg(not(CONFIG_BLOG_CLOCK_IS_MONO))]
     pub(super) static blog_clock_is_counter: u8;
 }

@@ -31,15 +31,30 @@ pub fn counter() -> u64 {
     arch::counter()
 }
 
-/// Reads the clock for a record: the processor's counter as it is. `None` where `blog/` has to.
+/// Reads the clock of a record that has begun: the processor's counter as it is. `None` where
+/// `blog/` has to.
+#[cfg(not(CONFIG_BLOG_CLOCK_IS_MONO))]
 #[inline(always)]
-fn clock() -> Option<u64> {
+fn clock() -> impl FnOnce(&ring::Writing<'_>) -> Option<u64> {
     // SAFETY: It is valid. `blog/` may store to it meanwhile, and allows for calls that have seen
     // the old value. Volatile, as that is folded into the comparison: see `ring/peek.rs`.
-    if unsafe { (&raw const abi::blog_clock_is_counter).read_volatile() } == 0 {
-        return None;
+    |_| match unsafe { (&raw const abi::blog_clock_is_counter).read_volatile() } {
+        0 => None,
+        _ => Some(counter()),
     }
-    Some(counter())
+}
+
+/// Reads the kernel's monotonic clock, which is the clock of all records.
+///
+/// It is read before the record begins, as a call amid all that would save more registers. The
+/// record in front may have a later time: that of a writer that has interrupted this one, or of any
+/// where the clock steps back.
+#[cfg(CONFIG_BLOG_CLOCK_IS_MONO)]
+#[inline(always)]
+fn clock() -> impl FnOnce(&ring::Writing<'_>) -> Option<u64> {
+    // SAFETY: No requirements. Any context, and it isn't traced.
+    let now = unsafe { crate::bindings::ktime_get_mono_fast_ns() };
+    move |writing| Some(writing.not_before_last(now))
 }
 
 /// The ring of `component` for the caller's context; or another one of that context, or what stands
@@ -78,12 +93,13 @@ pub(super) unsafe fn write<'a>(
     size: usize,
     store: impl FnOnce(*mut u8),
 ) -> Result<(), ring::Place<'a>> {
+    let (clock, ring) = (clock(), ring(component));
     let slot = || component.slot();
     let bytes = (HEADER_SIZE + size) as u32;
     // SAFETY: It is a ring of this context or `blog_no_ring`, as the invariants of `Tls` and
     // `RawComponent` say, and stays so: a task does not leave its context in here, and other
     // contexts do not change CPU. `store` is as this function requires.
-    unsafe { (*ring(component)).write(slot, bytes, site_shl10, clock, store) }
+    unsafe { (*ring).write(slot, bytes, site_shl10, clock, store) }
 }
 
 /// Does what is left to do for a record.
@@ -126,6 +142,7 @@ pub unsafe fn write_open(
     site_shl10: u32,
     fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
 ) -> bool {
+    let (clock, ring) = (clock(), ring(component));
     // SAFETY: As in `write`; `fill` is as this function requires.
-    unsafe { (*ring(component)).write_open(|| component.slot(), site_shl10, clock, fill) }
+    unsafe { (*ring).write_open(|| component.slot(), site_shl10, clock, fill) }
 }

@@ -65,9 +65,9 @@ impl Ring {
     /// The ring is that of the calling context and of the component whose slot `slot` says; or
     /// any other one of that context, or one that is busy for good ([`Self::none`]), which are left
     /// alone. `bytes` is the size of the record with its header.
-    /// `clock` reads the time, if it is one that is read here. `fill` is given the place of the
-    /// arguments and stores exactly `bytes - 8` bytes there. It may also store to the 8 bytes
-    /// before that, where the header comes afterwards.
+    /// `clock` says the time, if it is one that is read here; no record of the ring is later.
+    /// `fill` is given the place of the arguments and stores exactly `bytes - 8` bytes there. It
+    /// may also store to the 8 bytes before that, where the header comes afterwards.
     ///
     /// An error is that the record can't simply go after the last one, with what has been done for
     /// it. The caller finds a place, and calls [`Place::put`].
@@ -81,7 +81,7 @@ impl Ring {
         slot: impl FnOnce() -> u32,
         bytes: u32,
         site_shl10: u32,
-        clock: impl FnOnce() -> Option<u64>,
+        clock: impl FnOnce(&Writing<'_>) -> Option<u64>,
         fill: impl FnOnce(*mut u8),
     ) -> Result<(), Place<'_>> {
         // SAFETY: By this function's requirement.
@@ -117,7 +117,7 @@ impl Ring {
         &self,
         slot: impl FnOnce() -> u32,
         site_shl10: u32,
-        clock: impl FnOnce() -> Option<u64>,
+        clock: impl FnOnce(&Writing<'_>) -> Option<u64>,
         fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
     ) -> bool {
         // SAFETY: By this function's requirement; and `limit` is at most the size of the page.
@@ -140,11 +140,11 @@ impl Ring {
     unsafe fn enter(
         &self,
         slot: impl FnOnce() -> u32,
-        clock: impl FnOnce() -> Option<u64>,
+        clock: impl FnOnce(&Writing<'_>) -> Option<u64>,
     ) -> Result<(Writing<'_>, *mut PageHeader, u64, u64), Place<'_>> {
         // SAFETY: By this function's requirement.
         let writing = unsafe { self.begin(slot) }.ok_or(Place::NONE)?;
-        let Some(ts) = clock() else {
+        let Some(ts) = clock(&writing) else {
             return Err(Place::begun(writing, 0));
         };
         // Before there is more to keep in registers.

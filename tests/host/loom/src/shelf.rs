@@ -106,7 +106,7 @@ impl Shelf {
         // SAFETY: A model writes into a ring from one thread at a time.
         unsafe {
             let fill = |to: *mut u8| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]);
-            let (site, clock) = (pid << LEN_BITS, || Some(u64::from(n)));
+            let (site, clock) = (pid << LEN_BITS, |_: &_| Some(u64::from(n)));
             let Err(place) = ring.write(|| SLOT.into(), bytes, site, clock, fill) else {
                 return true;
             };
@@ -123,7 +123,7 @@ impl Shelf {
         unsafe {
             let fill = |to: *mut u8| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]);
             let site = pid << LEN_BITS;
-            if self.none.write(|| SLOT.into(), RECORD, site, || None, fill).is_ok() {
+            if self.none.write(|| SLOT.into(), RECORD, site, |_| None, fill).is_ok() {
                 return true;
             }
             let clock = || u64::from(n);
