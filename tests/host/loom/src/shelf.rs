@@ -106,8 +106,8 @@ impl Shelf {
         // SAFETY: A model writes into a ring from one thread at a time.
         unsafe {
             let fill = |to: *mut u8| ptr::write_unaligned(to.cast::<[u32; 2]>(), [pid, n]);
-            let (site, clock) = (pid << LEN_BITS, |_: &_| Some(u64::from(n)));
-            let Err(place) = ring.write(|| SLOT.into(), bytes, site, clock, fill) else {
+            let (site, clock) = (pid << LEN_BITS, u64::from(n));
+            let Err(place) = ring.write(|| SLOT.into(), bytes, site, |_| Some(clock), fill) else {
                 return true;
             };
             let writing = place.writing.as_ref().expect("two writers");
