@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 # in the table of blog/main.rs.
 CRATE = "rust/kernel/blog/"
 CRATE_FLOORS = ("../blog.rs", "call/", "root.rs", "task/", "ring/", "unaligned.rs", "wire/")
+WIRE = f"{CRATE}wire/"
 MODULE = "blog/"
 PARTS = "blog/parts/"
 # What drivers are compiled with and the module defines: the only names that point up.
@@ -665,6 +666,42 @@ def the_core_names_no_part(tree: Tree) -> Iterator[Fault]:
                 yield Fault(source.name, f"has names of the part {part}", found)
 
 
+def the_core_has_no_format_of_a_part(tree: Tree) -> Iterator[Fault]:
+    """What only one part stores or shows is defined in its folder: files of wire/ that nothing else
+    on the kernel side reads, nor a program that is always built; and so their types."""
+    program = "".join(
+        path.read_text() for path in sorted((tree.top / "scripts/blog-fmt-sidetable").glob("*.rs"))
+    )
+    users: dict[str, set[str | None]] = defaultdict(set)
+    for name, uses in tree.edges.items():
+        for other in uses:
+            users[other].add(tree.sources[name].part)
+    for source in tree.sources.values():
+        if not source.name.startswith(WIRE) or source.name == f"{WIRE}mod.rs":
+            continue
+        module = PurePosixPath(source.name).stem
+        found = users[source.name]
+        if module in tree.parts or (
+            None not in found and len(found) == 1 and not re.search(rf"\b{module}::", program)
+        ):
+            of = " ".join(sorted(part for part in found if part))
+            yield Fault(source.name, "is a format that only a part uses", of)
+            continue
+        for kind in source.types:
+            # Where it is used, and not defined
+            use = re.compile(rf"(?<!struct )(?<!enum )(?<!impl )\b{kind}\b(?! = \d)")
+            of_parts = {part for part in tree.parts if any(
+                use.search(other.bare) for other in tree.sources.values() if other.part == part
+            )}  # fmt: skip
+            is_core = any(
+                use.search(other.bare)
+                for other in tree.sources.values()
+                if not other.part and other.name != "rust/kernel/blog.rs"
+            )
+            if len(of_parts) == 1 and not is_core:
+                yield Fault(source.name, f"has {kind}, which only a part uses", *of_parts)
+
+
 def parts_use_what_they_depend_on(tree: Tree) -> Iterator[Fault]:
     """A part has an option BLOG_NAME; it uses other parts as `depends on` says."""
     for part in sorted(tree.parts):
@@ -757,6 +794,7 @@ RULES = (
     arrows_point_down,
     nothing_goes_in_circles,
     the_core_names_no_part,
+    the_core_has_no_format_of_a_part,
     parts_use_what_they_depend_on,
     names_of_types_are_unique,
     prototypes_agree,

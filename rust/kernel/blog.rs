@@ -163,8 +163,7 @@ macro_rules! as_bytes {
 
 as_bytes! {
     file: FileHeader SectionHeader System Clock ClockPair Image Task Wait
-        ComponentSection RingSection Page PageEnd Released Counts End;
-    persist: Region Facts;
+        ComponentSection RingSection Page PageEnd Released End;
 }
 
 /// The ring of `component` that the fast path finds in the calling context, or null where it has

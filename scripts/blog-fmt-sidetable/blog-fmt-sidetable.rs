@@ -20,7 +20,7 @@ mod inflate;
 mod inventory;
 mod printf;
 mod source;
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 #[path = "../../rust/kernel/blog/wire/mod.rs"]
 mod wire;
 

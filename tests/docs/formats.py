@@ -41,7 +41,7 @@ example, const page, const words, struct page::PageInfo, const file, struct file
 struct file::SectionHeader,
 enum file::Kind, struct file::System, struct file::Clock, enum file::ClockKind,
 struct file::ClockPair, struct file::Image, struct file::Task, struct file::ComponentSection,
-struct file::RingSection, struct file::Page, struct file::Counts, struct file::End, const persist,
+struct file::RingSection, struct file::Page, struct hits::Counts, struct file::End, const persist,
 struct persist::Region, struct persist::Facts, const map, struct map::Meta, cstruct blog_site, site, type,
 variant, field, table, files GLOBAL, files COMPONENT, keys show_global, keys show_component, json,
 options, messages""".replace("\n", " ").strip().split(", "))  # fmt: skip
@@ -115,7 +115,9 @@ def find(pattern, text, flags=0):
 
 
 def wire(file):
-    return (WIRE / f"{file}.rs").read_text()
+    """Of the core, or of a part."""
+    of_part = TOP / f"blog/parts/{file}/format.rs"
+    return (of_part if of_part.exists() else WIRE / f"{file}.rs").read_text()
 
 
 # Rust that Python evaluates in another form

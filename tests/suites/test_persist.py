@@ -26,7 +26,7 @@ MEM = 512
 # its size doesn't matter.
 RESERVE = "reserve_mem=12M:64M:blog"
 MAGIC = b"BLOGKEPT"
-# `Region` of wire/persist.rs
+# `Region` of blog/parts/persist/format.rs
 PAGE = 4096
 
 

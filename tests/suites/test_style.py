@@ -281,6 +281,22 @@ PLANTED: dict[str, tuple[dict[str, str], set[str]]] = {
             "rust/kernel/blog/call/planted.rs: has names of the part two",
         },
     ),
+    "format of a part": (
+        {
+            "Kconfig": PART.format(""),
+            "blog/parts/two.rs": "use kernel::blog::wire::{planted, two};\n"
+            "use kernel::blog::wire::file::Planted;\n",
+            "rust/kernel/blog/wire/file.rs": "pub struct Planted {}\nimpl Planted {}\n",
+            "rust/kernel/blog/wire/planted.rs": "",
+            "rust/kernel/blog/wire/two.rs": "",
+            "blog/memory/planted.rs": "use kernel::blog::wire::{file, two};\n",
+        },
+        {
+            "rust/kernel/blog/wire/file.rs: has Planted, which only a part uses",
+            "rust/kernel/blog/wire/planted.rs: is a format that only a part uses",
+            "rust/kernel/blog/wire/two.rs: is a format that only a part uses",
+        },
+    ),
     "part without a symbol": (
         {"blog/parts/planted.rs": ""},
         {"Kconfig: has no BLOG_PLANTED that depends on BLOG"},

@@ -10,6 +10,9 @@
 //! for that. Whatever the clock is, [`pairs`] say how it compares with others.
 
 mod pairs;
+// `blog-decode` has this file, too.
+#[allow(unreachable_pub)]
+mod thin;
 
 use core::sync::atomic::{
     AtomicBool,
@@ -20,6 +23,7 @@ use kernel::{
     blog::{
         counter,
         wire::{
+            self,
             dump::CLOCK_COUNTER,
             file::{
                 ClockKind,

@@ -19,8 +19,7 @@ use kernel::{
                 Tick,
                 TICKS, //
             },
-            file::ClockPair,
-            thin::least, //
+            file::ClockPair, //
         }, //
     },
     prelude::*,
@@ -29,7 +28,8 @@ use kernel::{
 
 use super::{
     blog_lock_pairs,
-    blog_unlock_pairs, //
+    blog_unlock_pairs,
+    thin::least, //
 };
 use crate::clock::{
     instant,

@@ -20,18 +20,21 @@ use kernel::{
     blog::{
         root::blog_root,
         wire::{
+            self,
             dump,
-            file as format,
             file::Kind,
             record::SITE_MAX, //
         }, //
     },
     page::PAGE_SIZE,
-    prelude::*,
-    transmute::AsBytes, //
+    prelude::*, //
 };
 
 kunit! { mod tests; }
+
+// Programs that read what it describes have this file, too.
+#[allow(dead_code, unreachable_pub)]
+mod format;
 
 use crate::{
     floor::Part,
@@ -121,7 +124,7 @@ fn sections(out: &mut Sections, late: bool) -> Result {
             late: late.into(),
         };
         out.begin();
-        out.push(header.as_bytes())?;
+        out.push(&header.bytes())?;
         for count in page {
             out.push(&count.load(Relaxed).to_ne_bytes())?;
         }

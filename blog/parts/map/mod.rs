@@ -31,12 +31,7 @@ use kernel::{
     blog::{
         ring::Ring,
         wire::{
-            map::{
-                Meta,
-                GONE,
-                MAGIC,
-                VERSION, //
-            },
+            self,
             page::RINGS_AT,
             record::WIRE_VERSION, //
         }, //
@@ -47,6 +42,16 @@ use kernel::{
     sync::Arc, //
 };
 
+// Programs that read what it describes have this file, too.
+#[allow(dead_code, unreachable_pub)]
+mod format;
+
+use self::format::{
+    Meta,
+    GONE,
+    MAGIC,
+    VERSION, //
+};
 use crate::{
     floor::Part,
     memory::{

@@ -16,16 +16,12 @@ use core::{
 use kernel::{
     bindings,
     blog::wire::{
+        self,
         file::{
             Kind,
             SectionHeader, //
         },
-        name::is_reserved,
-        persist::{
-            is_used,
-            Region,
-            Unreadable, //
-        }, //
+        name::is_reserved, //
     },
     fmt,
     fs::{
@@ -37,12 +33,19 @@ use kernel::{
     sync::{
         global_lock,
         Arc, //
-    },
-    transmute::FromBytes, //
+    }, //
 };
 
+// Programs that read what it describes have this file, too.
+#[allow(dead_code, unreachable_pub)]
+mod format;
 mod region;
 
+use self::format::{
+    is_used,
+    Region,
+    Unreadable, //
+};
 use crate::{
     floor::{
         Event,
@@ -195,7 +198,7 @@ global_lock! {
 
 /// What memory starts with that an earlier boot has left.
 fn region_of(memory: &[u8]) -> Result<Region, Unreadable> {
-    let (region, _) = Region::from_bytes_copy_prefix(memory).ok_or(Unreadable::Empty)?;
+    let region = Region::read(memory).ok_or(Unreadable::Empty)?;
     let summed = memory.get(..Region::SUMMED).ok_or(Unreadable::Empty)?;
     region.check(glue::crc32(0, summed))?;
     match region.end() <= memory.len() as u64 {

@@ -2,7 +2,7 @@
 
 //! Pages for records and rings from memory that survives a reboot, as long as there are any.
 //!
-//! `wire/persist.rs` describes the region. Log calls don't know of it: it is where their pages come
+//! `format.rs` describes the region. Log calls don't know of it: it is where their pages come
 //! from. What says whose a page is, the next boot finds beside the pages; it is stored when a page
 //! comes and goes, not when somebody logs. Process context, but for [`disown`].
 
@@ -22,15 +22,6 @@ use kernel::{
         wire::{
             file,
             page::RINGS_AT,
-            persist::{
-                Facts,
-                Region,
-                MAGIC,
-                NOBODY,
-                NONE,
-                OWNER,
-                VERSION, //
-            },
             record::WIRE_VERSION, //
         }, //
     },
@@ -39,10 +30,18 @@ use kernel::{
     sync::{
         global_lock,
         SetOnce, //
-    },
-    transmute::AsBytes, //
+    }, //
 };
 
+use super::format::{
+    Facts,
+    Region,
+    MAGIC,
+    NOBODY,
+    NONE,
+    OWNER,
+    VERSION, //
+};
 use crate::{
     memory::{
         source::{
@@ -162,7 +161,7 @@ pub(super) unsafe fn start(region: NonNull<[u8]>) -> Result {
         ring: Ring::LAYOUT,
         crc: 0,
     };
-    layout.crc = glue::crc32(0, layout.as_bytes().split_at(Region::SUMMED).0);
+    layout.crc = glue::crc32(0, layout.bytes().split_at(Region::SUMMED).0);
     // Should the machine stop in here, the next boot finds no region, rather than a wrong one.
     // SAFETY: By this function's requirement. There is room for so much.
     unsafe {
@@ -288,9 +287,9 @@ pub(super) fn facts(fill: impl FnOnce(&mut [u8]) -> Result<usize>) -> Result {
         len: len as u32,
         crc: 0,
     };
-    let crc = glue::crc32(0, facts.as_bytes().split_at(Facts::SUMMED).0);
+    let crc = glue::crc32(0, facts.bytes().split_at(Facts::SUMMED).0);
     facts.crc = glue::crc32(crc, sections.get(..len).ok_or(EINVAL)?);
-    glue::copy(head, facts.as_bytes());
+    glue::copy(head, &facts.bytes());
     *generation += 1;
     // ORDERING: All of it comes before the copy that takes the place of the other one.
     fence(SeqCst);

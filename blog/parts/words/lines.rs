@@ -3,17 +3,15 @@
 //! Lines of last words while they are made: sections, packed. Any context.
 
 use kernel::{
-    blog::wire::{
-        file as format,
-        words, //
-    },
+    blog::wire::file,
     prelude::*,
     transmute::AsBytes, //
 };
 
+use super::format;
 use crate::read::sections;
 
-const HEADER: usize = size_of::<format::SectionHeader>();
+const HEADER: usize = size_of::<file::SectionHeader>();
 /// A line is not begun if it would have to be shorter.
 const LEAST: usize = 340;
 /// About so much of a line, packed, comes before its records.
@@ -39,7 +37,7 @@ pub(crate) struct Lines {
     /// Lines that are complete, one after the other, and then the one that is being made.
     packed: KVVec<u8>,
     /// Where each line ends.
-    ends: [usize; words::LINES],
+    ends: [usize; format::LINES],
     pub(crate) count: usize,
     /// How often the packer may still run.
     packs: u32,
@@ -51,10 +49,10 @@ impl Lines {
         let words = blog_pack_room().div_ceil(size_of::<u64>());
         Ok(Self {
             packer: KVVec::from_elem(0, words, GFP_KERNEL)?,
-            raw: KVVec::from_elem(0, words::RAW_MAX, GFP_KERNEL)?,
+            raw: KVVec::from_elem(0, format::RAW_MAX, GFP_KERNEL)?,
             len: 0,
-            packed: KVVec::from_elem(0, words::PACKED_ALL + words::RAW_MAX, GFP_KERNEL)?,
-            ends: [0; words::LINES],
+            packed: KVVec::from_elem(0, format::PACKED_ALL + format::RAW_MAX, GFP_KERNEL)?,
+            ends: [0; format::LINES],
             count: 0,
             packs: 0,
         })
@@ -72,11 +70,11 @@ impl Lines {
 
     /// Bytes that are left for the one that is being made.
     fn left(&self) -> usize {
-        words::PACKED_ALL.saturating_sub(self.start(self.count))
+        format::PACKED_ALL.saturating_sub(self.start(self.count))
     }
 
     pub(crate) fn are_full(&self) -> bool {
-        self.count >= words::LINES || self.left() < LEAST || self.packs == 0
+        self.count >= format::LINES || self.left() < LEAST || self.packs == 0
     }
 
     /// Begins a line, from scratch if it was begun already.
@@ -89,15 +87,15 @@ impl Lines {
     }
 
     /// Adds a section; `None`: there is no room for it.
-    pub(crate) fn add(&mut self, kind: format::Kind, parts: &[&[u8]]) -> Option<()> {
+    pub(crate) fn add(&mut self, kind: file::Kind, parts: &[&[u8]]) -> Option<()> {
         let mut end = self.len + HEADER;
         for part in parts {
             let to = self.raw.get_mut(end..end + part.len())?;
             to.copy_from_slice(part);
             end += part.len();
         }
-        let header = format::SectionHeader {
-            magic: format::SECTION_MAGIC,
+        let header = file::SectionHeader {
+            magic: file::SECTION_MAGIC,
             kind: kind as u16,
             flags: 0,
             len: (end - self.len - HEADER) as u64,
@@ -120,8 +118,8 @@ impl Lines {
     /// About so many bytes of records would fit.
     pub(crate) fn pack(&mut self, share: usize, size: usize) -> Result<(), usize> {
         let most = match self.count {
-            0 => words::PACKED_MAX,
-            _ => share.clamp(LEAST, words::PACKED_MAX).min(self.left()),
+            0 => format::PACKED_MAX,
+            _ => share.clamp(LEAST, format::PACKED_MAX).min(self.left()),
         };
         self.packs = self.packs.saturating_sub(1);
         let start = self.start(self.count);

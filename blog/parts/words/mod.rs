@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! Last words: at a panic, an oops or a hang, the newest records go to the kernel's log, as lines
-//! of `rust/kernel/blog/wire/words.rs`.
+//! of `format.rs`.
 //!
 //! Rings give a line each by turns, until there is no more room: those of the task; of who blocks
 //! it, if it hangs, else of interrupts on its CPU; and of warnings of the task's components.
@@ -23,15 +23,11 @@ use kernel::{
         wire::{
             dump::ComponentRoot,
             file::{
-                self as format,
+                self,
                 Kind, //
             },
             page::PAGE_HEADER_SIZE,
-            record::Context,
-            words::{
-                self as wire,
-                Why, //
-            }, //
+            record::Context, //
         }, //
     },
     page::PAGE_SIZE,
@@ -40,12 +36,16 @@ use kernel::{
     transmute::AsBytes, //
 };
 
+// Programs that read what it describes have this file, too.
+#[allow(dead_code, unreachable_pub)]
+mod format;
 mod lines;
 mod newest;
 
 kunit! { mod tests; }
 
 use self::{
+    format::Why,
     lines::{
         blog_words_due,
         blog_words_print,
@@ -100,9 +100,9 @@ struct Room {
     /// Pages that may still be passed on the way to the newest ones.
     steps: u32,
     chain: tasks::WaitChain,
-    system: format::System,
-    clock: format::ClockPair,
-    text: [u8; wire::LINE_MAX],
+    system: file::System,
+    clock: file::ClockPair,
+    text: [u8; format::LINE_MAX],
 }
 
 impl Room {
@@ -116,7 +116,7 @@ impl Room {
             chain: tasks::WaitChain::default(),
             system: sections::system(),
             clock: Default::default(),
-            text: [0; wire::LINE_MAX],
+            text: [0; format::LINE_MAX],
         })
     }
 
@@ -200,10 +200,10 @@ impl Room {
         }
     }
 
-    fn make(&mut self, task: &format::Task, lists: CrashLists) {
+    fn make(&mut self, task: &file::Task, lists: CrashLists) {
         self.lines.clear();
         self.clock = clock::instant();
-        let share = wire::PACKED_ALL / self.rings.len().max(1);
+        let share = format::PACKED_ALL / self.rings.len().max(1);
         let mut goes_on = true;
         while goes_on {
             goes_on = false;
@@ -214,8 +214,8 @@ impl Room {
     }
 
     /// Makes a line of the ring at `n`; false: it has no more records, or there is no room.
-    fn line(&mut self, n: usize, share: usize, task: &format::Task, lists: CrashLists) -> bool {
-        let mut want = wire::RAW_MAX;
+    fn line(&mut self, n: usize, share: usize, task: &file::Task, lists: CrashLists) -> bool {
+        let mut want = format::RAW_MAX;
         while !self.lines.are_full() {
             let Some(ring) = self.rings.get_mut(n).filter(|ring| ring.known > 0) else {
                 break;
@@ -241,7 +241,7 @@ impl Room {
                         return true;
                     }
                     // No line has room for this record. Its number will be missing.
-                    want = wire::RAW_MAX;
+                    want = format::RAW_MAX;
                 }
             }
         }
@@ -249,13 +249,7 @@ impl Room {
     }
 
     /// Writes a line with a piece.
-    fn write(
-        &mut self,
-        n: usize,
-        len: usize,
-        task: &format::Task,
-        lists: CrashLists,
-    ) -> Option<()> {
+    fn write(&mut self, n: usize, len: usize, task: &file::Task, lists: CrashLists) -> Option<()> {
         let ring = self.rings.get(n)?;
         // What comes after the page has room for a side table.
         let (page, table) = self.copies.page.split_at_mut_checked(len)?;
@@ -292,7 +286,7 @@ impl Room {
         }
         add_component(lines, ring.slot)?;
         add_ring(lines, &mut self.copies.ring, (ring.slot, ring.ring))?;
-        let ids = format::Page {
+        let ids = file::Page {
             component: ring.slot,
             ring: ring.ring,
         };
@@ -303,13 +297,13 @@ impl Room {
         let (tag, count) = (self.clock.clock as u32, self.lines.count as u8);
         // The first line says most, so it comes last: pstore and QR codes have the end of the log.
         for (before, packed) in (0..count).zip(self.lines.packed().rev()) {
-            let head = wire::Head {
+            let head = format::Head {
                 why,
                 number: count - before,
                 count,
                 tag,
             };
-            let len = wire::write(&mut self.text, &head, packed, |bytes| {
+            let len = format::write(&mut self.text, &head, packed, |bytes| {
                 sys::glue::crc32(0, bytes)
             });
             let text = self.text.get(..len).unwrap_or_default();

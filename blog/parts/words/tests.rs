@@ -8,6 +8,12 @@ use kernel::prelude::*;
 #[kunit_tests(blog_words)]
 mod suite {
     use super::super::{
+        format::{
+            Why,
+            LINES,
+            PACKED_ALL,
+            PACKED_MAX, //
+        },
         newest::{
             Copies,
             Newest,
@@ -31,13 +37,7 @@ mod suite {
                     PageInfo,
                     PAGE_HEADER_SIZE, //
                 },
-                record::HEADER_SIZE,
-                words::{
-                    Why,
-                    LINES,
-                    PACKED_ALL,
-                    PACKED_MAX, //
-                }, //
+                record::HEADER_SIZE, //
             }, //
         },
         prelude::*,

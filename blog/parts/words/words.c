@@ -19,7 +19,7 @@
 #include "../../sys/params.h"
 #include "words.h"
 
-/* As Why of rust/kernel/blog/wire/words.rs numbers them. */
+/* As Why of format.rs numbers them. */
 enum { BLOG_PANIC, BLOG_OOPS, BLOG_HANG };
 
 static int blog_parse_events(const char *val, const struct kernel_param *kp)

@@ -19,7 +19,6 @@ use super::wire::{
         VERSION, //
     },
     file,
-    persist,
     record::WIRE_VERSION, //
 };
 use crate::transmute::FromBytes;
@@ -85,8 +84,7 @@ macro_rules! from_bytes {
     )*};
 }
 
-from_bytes!(ComponentRoot MemoryRoot Root SideTable TableRoot TaskNote file::Image
-    persist::Region);
+from_bytes!(ComponentRoot MemoryRoot Root SideTable TableRoot TaskNote file::Image);
 
 /// The root of a kernel that doesn't log yet.
 pub const fn empty() -> Root {

@@ -27,7 +27,7 @@
 
 #define PAGE 4096
 
-/* The start of struct Meta of rust/kernel/blog/wire/map.rs. */
+/* The start of struct Meta of blog/parts/map/format.rs. */
 struct meta {
 	char magic[8];
 	unsigned int version;

@@ -2,18 +2,15 @@
 
 //! What `previous/snapshot` has of a [`Rig`], whose rings fill pages as in the kernel.
 
+use crate::persist::{Facts, Region, MAGIC, VERSION};
 use crate::rig::{Rig, PAGE};
-use kernel::{
-    blog::{
-        ring::Ring,
-        wire::{
-            file::{self, Kind, SectionHeader, System},
-            page::{RINGS_AT, RINGS_MAGIC},
-            persist::{Facts, Region, MAGIC, VERSION},
-            record::WIRE_VERSION,
-        },
+use kernel::blog::{
+    ring::Ring,
+    wire::{
+        file::{self, Kind, SectionHeader, System},
+        page::{RINGS_AT, RINGS_MAGIC},
+        record::WIRE_VERSION,
     },
-    transmute::AsBytes,
 };
 
 const RING: usize = size_of::<Ring>();
@@ -35,7 +32,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
 
 /// With the right checksum.
 pub fn sealed(mut region: Region) -> Region {
-    region.crc = crc32(&region.as_bytes()[..Region::SUMMED]);
+    region.crc = crc32(&region.bytes()[..Region::SUMMED]);
     region
 }
 
@@ -68,8 +65,8 @@ fn facts(generation: u64, components: &[u32]) -> Vec<u8> {
         sections.extend(section(Kind::Component, &component));
     }
     let mut facts = Facts { generation, len: sections.len() as u32, crc: 0 };
-    facts.crc = crc32(&[&facts.as_bytes()[..Facts::SUMMED], &sections].concat());
-    let mut all = [facts.as_bytes(), &sections].concat();
+    facts.crc = crc32(&[&facts.bytes()[..Facts::SUMMED], &sections].concat());
+    let mut all = [&facts.bytes()[..], &sections].concat();
     assert!(all.len() <= FACTS);
     all.resize(FACTS, 0);
     all
@@ -99,7 +96,7 @@ pub fn file(rig: &Rig, rings: usize) -> (Region, Vec<u8>) {
         ring: Ring::LAYOUT,
         crc: 0,
     });
-    let mut bytes = head.as_bytes().to_vec();
+    let mut bytes = head.bytes().to_vec();
     bytes.resize(PAGE, 0);
     bytes.extend(facts(4, &[COMPONENT]));
     bytes.extend(facts(3, &[]));

@@ -5,7 +5,11 @@
 
 #![allow(dead_code, unused_imports)]
 
+use kernel::blog::wire;
+
 pub mod kept;
+#[path = "../../../blog/parts/persist/format.rs"]
+pub mod persist;
 #[path = "../../../blog/read/piece.rs"]
 mod piece;
 #[path = "../../../blog/memory/pool/mod.rs"]
@@ -19,7 +23,13 @@ mod control;
 #[cfg(test)]
 mod history_tests;
 #[cfg(test)]
+#[path = "../../../blog/parts/hits/format.rs"]
+mod hits;
+#[cfg(test)]
 mod level_tests;
+#[cfg(test)]
+#[path = "../../../blog/parts/map/format.rs"]
+mod map;
 #[cfg(test)]
 mod piece_tests;
 #[cfg(test)]
@@ -54,6 +64,9 @@ mod bindings {
 mod standin_tests;
 #[cfg(test)]
 mod stock_tests;
+#[cfg(test)]
+#[path = "../../../blog/parts/counter/thin.rs"]
+mod thin;
 #[cfg(test)]
 mod thin_tests;
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 //! Pairs of clocks of a long life: which ones stay when there is no room for all.
 
-use kernel::blog::wire::{dump::TICKS, file::ClockPair, thin::least};
+use crate::thin::least;
+use kernel::blog::wire::{dump::TICKS, file::ClockPair};
 use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;

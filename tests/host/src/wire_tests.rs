@@ -2,16 +2,19 @@
 
 //! The wire format, bit by bit: numbers, codes and names that other builds and tools rely on.
 
+use crate::{
+    hits,
+    map::Meta,
+    persist::{Facts, Region},
+};
 use kernel::{
     blog::{
         wire::{
             dump::{self, state_letter, Root, TICKS},
             file::{self, Kind, SECTION_MAX},
-            map::Meta,
             name::{check, fit, is_reserved, NAME_MAX},
             pack,
             page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
-            persist::{Facts, Region},
             record::*,
             types::{self, *},
         },
@@ -139,7 +142,7 @@ fn formats_rst_has_the_fields_of_all_structures() {
         ("file::Page", file::Page::FIELDS),
         ("file::PageEnd", file::PageEnd::FIELDS),
         ("file::Released", file::Released::FIELDS),
-        ("file::Counts", file::Counts::FIELDS),
+        ("hits::Counts", hits::Counts::FIELDS),
         ("file::End", file::End::FIELDS),
         ("persist::Region", Region::FIELDS),
         ("persist::Facts", Facts::FIELDS),

@@ -22,6 +22,7 @@
 
 use core::ops::Range;
 
+use super::field::Field;
 use super::file::{
     Clock,
     ClockPair,
@@ -70,7 +71,7 @@ pub const STATE_OFF: u32 = 0;
 /// [`Root::state`]: all that the root leads to is there.
 pub const STATE_ON: u32 = 1;
 
-wire! {
+blog_wire! {
     /// An array of arrays, of which nothing moves: `capacity` pointers at `chunks`, each of which
     /// leads to `per_chunk` values, or is null.
     ///
@@ -124,7 +125,7 @@ impl TableRoot {
     }
 }
 
-wire! {
+blog_wire! {
     /// Where the fields of a ring (`ring/mod.rs`) are, in bytes from its start. The values are what
     /// [`file::RingSection`](super::file::RingSection) tells, where they have the same name.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +176,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// Where the fields of a slot, the place of a page, are.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct SlotLayout: 16 {
@@ -193,7 +194,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// Where the fields of a task's table of rings are.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct TlsLayout: 16 {
@@ -209,7 +210,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// Where the fields of `struct task_struct` are; [`NO_FIELD`] for those that this kernel
     /// doesn't have.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,7 +258,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// Where locks have their holders: a `u64` each, the address of a task with flags below it;
     /// [`NO_FIELD`], or all 0, where this kernel doesn't have that.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,7 +274,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// All clocks at one instant, for calibration.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct Tick: 48 {
@@ -284,7 +285,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// What was noted when the machine crashed.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct Crash: 88 {
@@ -309,7 +310,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// What a task was doing when the machine crashed, where a dump may lack that part of the task:
     /// the fields of [`TaskLayout`] that have these names. Of very many tasks, those that just
     /// waited for something to do may have none.
@@ -332,7 +333,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// What is in the list of panic notifiers while BLog is loaded, for kernels whose VMCOREINFO
     /// doesn't name the root.
     #[derive(Clone, Copy, Debug)]
@@ -352,7 +353,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// The root: what `SYMBOL(blog_root)` or an [`Anchor`] leads to.
     ///
     /// The first 32 bytes are valid from the link on; everything else while `state` is
@@ -430,7 +431,7 @@ wire! {
         pub task_notes_len: u32,
         /// Size of each.
         pub task_note_size: u32,
-        /// Counts by site: `u64`, [`file::Counts`](super::file::Counts).
+        /// Counts by site: `u64`, as `Counts` of the part `hits` says.
         pub counts: TableRoot,
         /// Address of an array of [`SideTable`]; 0: there is none.
         pub side_tables: u64,
@@ -443,7 +444,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// A side table, as a file has it, of an image that a probe is.
     #[derive(Clone, Copy, Debug)]
     pub struct SideTable: 16 {
@@ -464,7 +465,7 @@ impl Root {
     }
 }
 
-wire! {
+blog_wire! {
     /// A component.
     ///
     /// Losses that belong to no ring are the sum of `lost` here and of what is at
@@ -500,7 +501,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// The memory of a component: its rings and pages.
     #[derive(Clone, Copy, Debug)]
     pub struct MemoryRoot: 88 {

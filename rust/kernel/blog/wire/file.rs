@@ -16,7 +16,10 @@
 //! implicit padding, and may grow at the end in a later version: a reader takes the length from the
 //! section, not from the structure.
 
-use super::record::LOST_CAUSES;
+use super::{
+    field::Field,
+    record::LOST_CAUSES, //
+};
 
 /// Version of the file layout. Older versions are the same without what structures have been given
 /// since, at their ends, and without later kinds of section; what the counts of a component mean
@@ -43,7 +46,7 @@ pub use super::name::NAME_MAX;
 /// Room for a task's name, as the kernel's `TASK_COMM_LEN`.
 pub const COMM_LEN: usize = 16;
 
-wire! {
+blog_wire! {
     /// The file's first 32 bytes.
     #[derive(Clone, Copy, Debug)]
     pub struct FileHeader: 32 {
@@ -84,7 +87,7 @@ numbered! {
         End = 7,
         /// Payload: any number of [`Task`].
         Tasks = 8,
-        /// Payload [`Counts`], then a `u64` for each of its sites.
+        /// Payload: what the part `hits` counts, see `Counts` in its folder.
         Counts = 9,
         /// Payload: a side table, as a file has it, of a later [`Image`] that a probe is.
         Table = 10,
@@ -104,7 +107,7 @@ numbered! {
     }
 }
 
-wire! {
+blog_wire! {
     /// What stands before each section's payload: 32 bytes. The payload is padded with zeros to a
     /// multiple of 8 bytes; the padding is in neither length nor checksum.
     #[derive(Clone, Copy, Debug)]
@@ -128,7 +131,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// Payload of [`Kind::System`].
     #[derive(Clone, Copy, Debug)]
     pub struct System: 224 {
@@ -164,7 +167,7 @@ pub enum ClockKind {
     Mixed = 3,
 }
 
-wire! {
+blog_wire! {
     /// Payload of [`Kind::Clock`].
     #[derive(Clone, Copy, Debug)]
     pub struct Clock: 16 {
@@ -180,7 +183,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// One instant in all clocks. A straight line between two pairs converts ring time.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct ClockPair: 40 from 32 {
@@ -198,7 +201,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// Entry of [`Kind::Images`]: the sites of one build of vmlinux or of a module.
     #[derive(Clone, Copy, Debug)]
     pub struct Image: 96 {
@@ -229,7 +232,7 @@ pub const TASK_CRASHED: u8 = 4;
 /// it may be here once more.
 pub const TASK_HOLDER: u8 = 8;
 
-wire! {
+blog_wire! {
     /// Entry of [`Kind::Tasks`]: what a task that has rings was doing when this was written.
     ///
     /// Each such task is there once, whatever number of rings it has in how many components. Tasks
@@ -274,7 +277,7 @@ pub const WAIT_READERS: u32 = 1;
 /// [`Wait::flags`]: somebody holds the lock who isn't there any more: a thread that has ended.
 pub const WAIT_GONE: u32 = 2;
 
-wire! {
+blog_wire! {
     /// Entry of [`Kind::Waits`]: a task waits for a lock.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Wait: 24 {
@@ -294,7 +297,7 @@ wire! {
 /// Links that a chain of tasks that wait for each other is followed at most.
 pub const WAIT_LINKS: usize = 8;
 
-wire! {
+blog_wire! {
     /// Payload of [`Kind::Component`].
     #[derive(Clone, Copy, Debug)]
     pub struct ComponentSection: 160 from 152 {
@@ -335,7 +338,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// Payload of [`Kind::Ring`].
     #[derive(Clone, Copy, Debug)]
     pub struct RingSection: 192 {
@@ -379,24 +382,7 @@ wire! {
     }
 }
 
-wire! {
-    /// Payload of [`Kind::Counts`], before the counts: how many records of sites have left the
-    /// rings of all components. With those that are in rings, a site has logged so many since BLog
-    /// was loaded.
-    ///
-    /// Only snapshots of all components have them, and dumps. A snapshot of a running system has
-    /// two counts of each site: one from before the rings were read, and one from after that. Sites
-    /// that aren't there have 0.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Counts: 8 {
-        /// Id of the first site.
-        pub first: u32,
-        /// 0: from before. 1: from after.
-        pub late: u32,
-    }
-}
-
-wire! {
+blog_wire! {
     /// Payload of [`Kind::Page`], before the page's bytes.
     #[derive(Clone, Copy, Debug)]
     pub struct Page: 8 {
@@ -407,7 +393,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// The end of the payload of [`Kind::Page`], after the page's bytes.
     #[derive(Clone, Copy, Debug)]
     pub struct PageEnd: 8 {
@@ -418,7 +404,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// Payload of [`Kind::Released`]: a ring was taken from the owner that it had. Its records and
     /// losses are among those of the component that belong to no ring, when the component's section
     /// comes again. A later [`RingSection`] with its id is about another owner.
@@ -434,7 +420,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// Payload of [`Kind::End`].
     #[derive(Clone, Copy, Debug)]
     pub struct End: 16 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The bytes that leave the kernel: records, pages, snapshot files, mapped memory, crash dumps, and
-//! memory that survives a reboot.
+//! The bytes that leave the kernel: records, pages, snapshot files, and crash dumps.
 //!
-//! Each format is defined here, once: the kernel writes by these files, and the crate `blog-wire`,
-//! for programs that read, links to this folder. They need nothing but `core`, never allocate, and
-//! hold no state.
+//! Each format is defined once: here, or if it is only a part's, in the folder of that. The kernel
+//! writes by these files, and the crate `blog-wire`, for programs that read, links to them. They need
+//! nothing but `core`, never allocate, and hold no state.
 
 /// Defines an enum by the numbers of its variants, of this type.
 macro_rules! numbered {
@@ -57,8 +56,13 @@ macro_rules! named {
 }
 
 /// Defines a structure by its size and its fields, which have neither padding between them nor
-/// after them. `from`: the size in the first version, to which later ones have added fields.
-macro_rules! wire {
+/// after them. `from`: the size in the first version, to which later ones have added fields. Who uses
+/// it imports [`Field`](field::Field).
+//
+// The macros of the kernel crate read this folder, too, and can export none.
+#[cfg_attr(not(proc_macro), macro_export)]
+#[doc(hidden)]
+macro_rules! blog_wire {
     (
         $(#[$meta:meta])*
         pub struct $name:ident: $size:literal $(from $least:literal)? {
@@ -92,26 +96,26 @@ macro_rules! wire {
             /// had. Fields that are missing at the end are 0.
             #[inline]
             pub fn read(bytes: &[u8]) -> Option<Self> {
-                (bytes.len() >= Self::LEAST).then(|| super::field::Field::get(bytes))
+                (bytes.len() >= Self::LEAST).then(|| Field::get(bytes))
             }
 
             /// Its bytes.
             #[inline]
             pub fn bytes(&self) -> [u8; $size] {
                 let mut bytes = [0; $size];
-                super::field::Field::put(*self, &mut bytes);
+                Field::put(*self, &mut bytes);
                 bytes
             }
         }
 
-        impl super::field::Field for $name {
+        impl Field for $name {
             const SIZE: usize = $size;
 
             #[inline]
             fn get(bytes: &[u8]) -> Self {
                 let from = |at: usize| bytes.get(at..).unwrap_or_default();
                 Self {
-                    $($field: super::field::Field::get(
+                    $($field: Field::get(
                         from(core::mem::offset_of!(Self, $field)),
                     ),)*
                 }
@@ -120,7 +124,7 @@ macro_rules! wire {
             #[inline]
             fn put(self, to: &mut [u8]) {
                 $(if let Some(to) = to.get_mut(core::mem::offset_of!(Self, $field)..) {
-                    super::field::Field::put(self.$field, to);
+                    Field::put(self.$field, to);
                 })*
             }
         }
@@ -130,12 +134,12 @@ macro_rules! wire {
 pub mod dump;
 pub mod field;
 pub mod file;
-pub mod map;
 pub mod name;
 pub mod pack;
 pub mod page;
-pub mod persist;
 pub mod record;
-pub mod thin;
 pub mod types;
-pub mod words;
+
+#[cfg(not(proc_macro))]
+#[doc(hidden)]
+pub use crate::blog_wire;

@@ -2,6 +2,8 @@
 
 //! A page: the header in front of the records that a part of a ring holds.
 
+use super::field::Field;
+
 /// First word of every page.
 pub const PAGE_MAGIC: u32 = u32::from_le_bytes(*b"BLPG");
 /// In its place: a page of rings, which are at [`RINGS_AT`]. It has a header for those who have
@@ -18,7 +20,7 @@ pub const SEQ_MASK: u64 = (1 << SEQ_BITS) - 1;
 /// Size in bytes of the header at the start of a page; records follow it.
 pub const PAGE_HEADER_SIZE: usize = 48;
 
-wire! {
+blog_wire! {
     /// A copy of the header at the start of a page, at rest (in a snapshot). [`ring::PageHeader`]
     /// is the live form of the same layout.
     ///

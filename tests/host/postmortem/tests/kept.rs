@@ -7,14 +7,11 @@ use std::collections::BTreeMap;
 
 use blog_file::error::Error;
 use blog_host_tests::kept::{crc32, file, rig, sealed, BOOT, COMPONENT, RINGS};
+use blog_host_tests::persist::{Region, OWNER};
 use blog_vmcore::{self as vmcore, problems::Problems};
-use kernel::{
-    blog::wire::{
-        file::{Kind, PageEnd, FILE_MAGIC, SECTION_MAGIC},
-        page::{PageInfo, SEQ_MASK},
-        persist::{Region, OWNER},
-    },
-    transmute::AsBytes,
+use kernel::blog::wire::{
+    file::{Kind, PageEnd, FILE_MAGIC, SECTION_MAGIC},
+    page::{PageInfo, SEQ_MASK},
 };
 use proptest::prelude::*;
 
@@ -110,7 +107,7 @@ fn what_is_no_such_memory_is_refused_as_a_whole() {
     let with = |change: &dyn Fn(&mut Region)| {
         let (mut bytes, mut head) = (whole.clone(), head);
         change(&mut head);
-        bytes[..Region::SIZE].copy_from_slice(sealed(head).as_bytes());
+        bytes[..Region::SIZE].copy_from_slice(&sealed(head).bytes());
         read(&bytes)
     };
     let refused = |change: &dyn Fn(&mut Region)| with(change).unwrap_err().to_string();
@@ -223,7 +220,7 @@ proptest! {
             bytes[at..at + len as usize].copy_from_slice(&value.to_le_bytes()[..len as usize]);
         }
         if sealed {
-            bytes[..Region::SIZE].copy_from_slice(head.as_bytes());
+            bytes[..Region::SIZE].copy_from_slice(&head.bytes());
         }
         let _ = read(&bytes);
     }

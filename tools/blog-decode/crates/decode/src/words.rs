@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Finds last words in text, whatever is around them; `wire/words.rs` describes their lines.
+//! Finds last words in text, whatever is around them; `blog/parts/words/format.rs` describes their lines.
 //!
 //! [`Scan`] takes text in pieces: consoles, kernel logs, journals. `transport/` undoes what happened
 //! to its lines on their way, and a line may be broken anywhere. Of an event, all lines that have

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Memory that has survived a reboot, as `previous/snapshot` has it, becomes a snapshot.
-//! `rust/kernel/blog/wire/persist.rs` describes it.
+//! `blog/parts/persist/format.rs` describes it.
 //!
 //! The machine may have stopped amid any store, memory may have lost its content, and who could
 //! write there may mean harm. So each page and each ring must make sense by itself; what doesn't is

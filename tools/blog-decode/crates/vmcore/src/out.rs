@@ -10,10 +10,11 @@ use crate::{
     wire::{
         field::Field,
         file::{
-            Clock, ClockPair, ComponentSection, Counts, End, FileHeader, Image, Kind, Page,
-            PageEnd, RingSection, SectionHeader, System, Task, Wait, ENDIAN, FILE_MAGIC,
-            SECTION_MAGIC, VERSION,
+            Clock, ClockPair, ComponentSection, End, FileHeader, Image, Kind, Page, PageEnd,
+            RingSection, SectionHeader, System, Task, Wait, ENDIAN, FILE_MAGIC, SECTION_MAGIC,
+            VERSION,
         },
+        hits::Counts,
         page::PageInfo,
     },
 };

@@ -21,9 +21,10 @@ use crate::{
         field::Field,
         file as wire,
         file::{
-            Clock, ClockPair, ComponentSection, Counts, End, Image, Kind, Page, PageEnd, Released,
+            Clock, ClockPair, ComponentSection, End, Image, Kind, Page, PageEnd, Released,
             RingSection, SectionHeader, System, Task, Wait,
         },
+        hits::Counts,
         page::PageInfo,
         record::{Lost, SITE_MAX},
         thin,

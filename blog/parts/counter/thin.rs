@@ -3,7 +3,7 @@
 //! Chooses which of many instants to leave out: the kernel has room for few, and `blog-decode`
 //! keeps a bounded number of a long stream's.
 
-use super::file::ClockPair;
+use super::wire::file::ClockPair;
 
 /// What a pair tells not better than to so many ns, in all clocks together.
 const BLUR: u128 = 4000;

@@ -19,7 +19,11 @@
 
 use core::ops::RangeInclusive;
 
-use super::dump::RingLayout;
+use super::wire::{
+    blog_wire,
+    dump::RingLayout,
+    field::Field, //
+};
 
 /// Version of all that this file describes.
 ///
@@ -36,7 +40,7 @@ pub const NONE: u32 = u32::MAX;
 /// Bytes of an owner.
 pub const OWNER: usize = 8;
 
-wire! {
+blog_wire! {
     /// What the region starts with.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Region: 128 {
@@ -68,7 +72,7 @@ wire! {
     }
 }
 
-wire! {
+blog_wire! {
     /// What a copy of the facts starts with.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Facts: 16 {

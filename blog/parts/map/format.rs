@@ -6,6 +6,11 @@
 //! [`Meta::places`] pages, which hold the rings and their pages while log calls go on.
 //! Documentation/blog/formats.rst, "Mapped memory", has the rules for reading them.
 
+use super::wire::{
+    blog_wire,
+    field::Field, //
+};
+
 /// Version of [`Meta`] and of the rules. A change that isn't growth at the end makes a new one.
 ///
 /// In version 1, a page could be split into chunks, and rings had no page of their own.
@@ -15,7 +20,7 @@ pub const MAGIC: [u8; 8] = *b"BLOG_MAP";
 /// [`Meta::generation`]: the memory is gone.
 pub const GONE: u32 = 0;
 
-wire! {
+blog_wire! {
     /// What the meta page starts with; the rest of it is zeros.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Meta: 96 {

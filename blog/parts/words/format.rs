@@ -14,7 +14,7 @@
 //!
 //! Each line can be read without the others. Its data is Base64 without padding of a raw deflate
 //! stream, of at most [`RAW_MAX`] bytes: a file's header and whole sections of a
-//! [stream](super::file), whose numbers and checksums are 0. All of it is about one ring, with a
+//! stream, whose numbers and checksums are 0. All of it is about one ring, with a
 //! piece of that: its newest records that earlier lines don't have. The first line also says what
 //! machine it was, how its clocks went, what the task was doing and whom it was waiting for.
 
@@ -38,15 +38,29 @@ const _: () = {
     assert!(LINES * (AROUND + 2) + (PACKED_ALL * 4).div_ceil(3) <= 4096 - 160);
 };
 
-named! {
-    /// Why there are last words.
-    Why {
-        /// The machine has stopped.
-        Panic = 0 "panic",
-        /// A task or an interrupt has died.
-        Oops = 1 "oops",
-        /// The hung-task detector has found a task.
-        Hang = 2 "hang",
+/// Why there are last words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Why {
+    /// The machine has stopped.
+    Panic = 0,
+    /// A task or an interrupt has died.
+    Oops = 1,
+    /// The hung-task detector has found a task.
+    Hang = 2,
+}
+
+impl Why {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Panic, Self::Oops, Self::Hang];
+
+    /// Its name, as lines have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Panic => "panic",
+            Self::Oops => "oops",
+            Self::Hang => "hang",
+        }
     }
 }
 

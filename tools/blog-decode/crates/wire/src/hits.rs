@@ -1,0 +1,1 @@
+../../../../../blog/parts/hits/format.rs

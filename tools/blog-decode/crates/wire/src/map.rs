@@ -1,0 +1,1 @@
+../../../../../blog/parts/map/format.rs

@@ -1,0 +1,1 @@
+../../../../../blog/parts/persist/format.rs

@@ -1,0 +1,1 @@
+../../../../../blog/parts/counter/thin.rs

@@ -1,0 +1,1 @@
+../../../../../blog/parts/words/format.rs
