@@ -18,7 +18,6 @@ use core::{
 use kernel::{
     bindings,
     blog::{
-        ring::Ring,
         root::{
             blog_root,
             Live, //
@@ -82,7 +81,6 @@ pub(crate) fn init() {
         system = sections::system(),
         jiffies = (&raw const bindings::jiffies_64) as u64,
         jiffies_hz = glue::hz(),
-        ring = Ring::LAYOUT,
         slot = Slot::LAYOUT,
         tls = Tls::LAYOUT,
         task = tasks::layout(),

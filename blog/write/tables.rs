@@ -35,7 +35,8 @@ use kernel::{
         },
         wire::{
             dump,
-            file, //
+            file,
+            ring::RingHead, //
         }, //
     },
     cpu::nr_cpu_ids,
@@ -288,25 +289,25 @@ pub(crate) unsafe fn rings_of(
     is_other: bool,
     mut f: impl FnMut(u32, u32),
 ) {
-    let word = |at: u64, offset: u32| fetch_value::<u64>(at.wrapping_add(offset.into()));
+    let word = |at: u64, offset: usize| fetch_value::<u64>(at.wrapping_add(offset as u64));
     // SAFETY: By this function's requirement.
     let Some(table) = (unsafe { task::table_at(task, fetch_value) }) else {
         return;
     };
     // In the task itself, this is as a log call: what is taken out of the list meanwhile stays as
     // long as RCU's lock is held.
-    let index = word(table, offset_of!(Tls, index) as u32).filter(|_| is_other);
+    let index = word(table, offset_of!(Tls, index)).filter(|_| is_other);
     let _guard = index.map(|index| tasks::lock_tls(index as u32 / NEIGHBOURS));
-    let mut next = word(table, Tls::LAYOUT.first);
+    let mut next = word(table, Tls::LAYOUT.first as usize);
     for _ in 0..MAX_COMPONENTS {
         let Some(ring) = next.filter(|ring| *ring != 0) else {
             return;
         };
-        let ids = word(ring, Ring::LAYOUT.busy).zip(word(ring, Ring::LAYOUT.id));
+        let ids = word(ring, offset_of!(RingHead, busy)).zip(word(ring, offset_of!(RingHead, id)));
         if let Some((slot, id)) = ids {
             f(u32::from(slot as u16), id as u32);
         }
-        next = word(ring, Ring::LAYOUT.next);
+        next = word(ring, offset_of!(RingHead, next));
     }
 }
 

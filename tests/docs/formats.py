@@ -42,7 +42,8 @@ struct file::SectionHeader,
 enum file::Kind, struct file::System, struct file::Clock, enum file::ClockKind,
 struct file::ClockPair, struct file::Image, struct file::Task, struct file::ComponentSection,
 struct file::RingSection, struct file::Page, struct hits::Counts, struct file::End, const persist,
-struct persist::Region, struct persist::Facts, const map, struct map::Meta, cstruct blog_site, site, type,
+struct persist::Region, struct persist::Facts, const map, struct map::Meta, const ring,
+struct ring::RingHead, cstruct blog_site, site, type,
 variant, field, table, files GLOBAL, files COMPONENT, keys show_global, keys show_component, json,
 options, messages""".replace("\n", " ").strip().split(", "))  # fmt: skip
 

@@ -28,13 +28,10 @@ use kernel::{
         ENODATA,
         EOPNOTSUPP, //
     },
-    blog::{
-        ring::Ring,
-        wire::{
-            self,
-            page::RINGS_AT,
-            record::WIRE_VERSION, //
-        }, //
+    blog::wire::{
+        self,
+        page::RINGS_AT,
+        record::WIRE_VERSION, //
     },
     fs::File,
     page::PAGE_SIZE,
@@ -144,7 +141,6 @@ fn meta_of(memory: &Memory) -> Option<NonNull<Meta>> {
 fn make(memory: &Memory, page: &mut Option<Block>) -> Option<NonNull<Meta>> {
     if meta_of(memory).is_none() {
         let at = page.take()?.into_page().cast::<Meta>();
-        let ring = Ring::LAYOUT;
         let meta = Meta {
             magic: MAGIC,
             version: VERSION,
@@ -155,20 +151,6 @@ fn make(memory: &Memory, page: &mut Option<Block>) -> Option<NonNull<Meta>> {
             rings: RINGS as u32,
             places: memory.pool.store.places(),
             generation: GONE + 1,
-            ring_size: ring.size,
-            id: ring.id,
-            owner_version: ring.version,
-            state: ring.state,
-            context: ring.context,
-            cpu: ring.cpu,
-            pid: ring.pid,
-            tgid: ring.tgid,
-            comm: ring.comm,
-            exit_clock: ring.exit_clock,
-            first_seq: ring.first_seq,
-            lost: ring.lost,
-            told: ring.told,
-            room: ring.room,
         };
         // SAFETY: A page has room for it, and this one is nobody else's.
         unsafe { at.write(meta) };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Memory that survives a reboot, and the file that the next boot makes of it, version 2.
+//! Memory that survives a reboot, and the file that the next boot makes of it, version 3.
 //!
 //! The kernel of the next boot may be another build, and the decoder another version. So what is
 //! there are numbers that any build understands; nobody follows the pointers in it. The region
@@ -21,14 +21,14 @@ use core::ops::RangeInclusive;
 
 use super::wire::{
     blog_wire,
-    dump::RingLayout,
     field::Field, //
 };
 
 /// Version of all that this file describes.
 ///
-/// In version 1, a page could be split into chunks, and rings had no page of their own.
-pub const VERSION: u32 = 2;
+/// Until version 2, rings had other heads than a [`RingHead`](super::wire::ring::RingHead). In version
+/// 1, a page could be split into chunks, and rings had no page of their own.
+pub const VERSION: u32 = 3;
 /// Versions of which the next boot makes a file.
 pub const READS: RangeInclusive<u32> = 1..=VERSION;
 /// [`Region::magic`].
@@ -65,8 +65,8 @@ blog_wire! {
         pub frames: u32,
         /// Bytes of each copy of the facts.
         pub facts: u32,
-        /// Where the fields of a ring are.
-        pub ring: RingLayout,
+        /// 0. Until version 2, where the fields of a ring were.
+        pub rings_before: [u32; 20],
         /// CRC-32 of all before.
         pub crc: u32,
     }

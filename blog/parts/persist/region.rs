@@ -18,7 +18,6 @@ use core::{
 };
 use kernel::{
     blog::{
-        ring::Ring,
         wire::{
             file,
             page::RINGS_AT,
@@ -158,7 +157,7 @@ pub(super) unsafe fn start(region: NonNull<[u8]>) -> Result {
         rings: RINGS as u32,
         frames: frames.min(u32::MAX as usize / 2) as u32,
         facts: facts as u32,
-        ring: Ring::LAYOUT,
+        rings_before: [0; 20],
         crc: 0,
     };
     layout.crc = glue::crc32(0, layout.bytes().split_at(Region::SUMMED).0);

@@ -30,7 +30,8 @@ use kernel::{
                 PAGE_HEADER_SIZE,
                 SEQ_MASK, //
             },
-            record::Context, //
+            record::Context,
+            ring::RingHead, //
         }, //
     },
     page::PAGE_SIZE,
@@ -70,13 +71,14 @@ impl CopiedRing {
     /// the ring can't be read, or the ring or its page got another owner meanwhile.
     fn copy(&mut self, slot: u32, ring: u32) -> Option<&Ring> {
         let from = ring_at(&memory_of(slot)?, ring)?;
-        let version = || fetch_value::<u32>(from.wrapping_add(Ring::LAYOUT.version.into()));
+        let version =
+            || fetch_value::<u32>(from.wrapping_add(offset_of!(RingHead, version) as u64));
         let before = version()?;
         // ORDERING: The fences as in `Ownership::unchanged` and `PageHeader::look`: those can't see
         // whether a copy was made amid a change.
         fence(Acquire);
         fetch(from, &mut self.ring).then_some(())?;
-        let page = self.ring.get_mut(Ring::LAYOUT.page as usize..)?;
+        let page = self.ring.get_mut(offset_of!(RingHead, page)..)?;
         let page = page.first_chunk_mut()?;
         let at = u64::from_ne_bytes(*page);
         fetch(at, &mut self.page).then_some(())?;
@@ -126,7 +128,7 @@ impl Copies {
         let word = |at: u64, offset: usize| fetch_value::<u64>(at.wrapping_add(offset as u64));
         let (page, size) = match index {
             ring::OWN_ROOM => (
-                ring_at(&memory, of.1)?.wrapping_add(Ring::LAYOUT.room.into()),
+                ring_at(&memory, of.1)?.wrapping_add(RingHead::SIZE as u64),
                 ring::ROOM,
             ),
             index => {
@@ -194,7 +196,7 @@ pub(crate) fn percpu_ring(slot: u32, cpu: u32, context: Context) -> Option<u32> 
     let n = context.percpu_index(cpu as usize)?;
     let at = rings.cast::<AtomicPtr<Ring>>().wrapping_add(n);
     let ring: u64 = (n < rings.len()).then(|| fetch_value(at as u64))??;
-    fetch_value(ring.wrapping_add(Ring::LAYOUT.id.into()))
+    fetch_value(ring.wrapping_add(offset_of!(RingHead, id) as u64))
 }
 
 /// A ring, and how far it was read.

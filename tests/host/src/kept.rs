@@ -93,7 +93,7 @@ pub fn file(rig: &Rig, rings: usize) -> (Region, Vec<u8>) {
         rings: RINGS as u32,
         frames: frames as u32 + 1,
         facts: FACTS as u32,
-        ring: Ring::LAYOUT,
+        rings_before: [0; 20],
         crc: 0,
     });
     let mut bytes = head.bytes().to_vec();

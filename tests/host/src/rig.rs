@@ -428,7 +428,7 @@ impl Rig {
             memory: dump::MemoryRoot {
                 magic: dump::MEMORY_MAGIC,
                 size: size_of::<dump::MemoryRoot>() as u32,
-                rings: table(&chunks[0], self.pool.store.rings.len(), Ring::LAYOUT.size),
+                rings: table(&chunks[0], self.pool.store.rings.len(), size_of::<Ring>() as u32),
                 slots: table(&chunks[1], self.slots().len(), Slot::LAYOUT.size),
                 page_size: self.size(),
                 chunk_size: 0,

@@ -16,6 +16,7 @@ use kernel::{
             pack,
             page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
             record::*,
+            ring::{RingHead, RING_BUSY},
             types::{self, *},
         },
         BlogArg, Level, Mode,
@@ -97,7 +98,7 @@ fn numbers_and_names_do_not_change() {
     assert_eq!(contexts, want);
     let kinds = (0..=u16::MAX).filter_map(|n| Some((n, Kind::from_u16(n)? as u16)));
     assert_eq!(kinds.collect::<Vec<_>>(), (1..=15).map(|n| (n, n)).collect::<Vec<_>>());
-    assert_eq!((dump::RING_BUSY, SECTION_MAX), (0x8000_0000, 0x100_0000));
+    assert_eq!((RING_BUSY, SECTION_MAX), (0x8000_0000, 0x100_0000));
 }
 
 #[test]
@@ -147,6 +148,7 @@ fn formats_rst_has_the_fields_of_all_structures() {
         ("persist::Region", Region::FIELDS),
         ("persist::Facts", Facts::FIELDS),
         ("map::Meta", Meta::FIELDS),
+        ("ring::RingHead", RingHead::FIELDS),
     ];
     let tables: Vec<_> = page.split(".. layout: struct ").skip(1).collect();
     let names: Vec<_> = tables.iter().filter_map(|table| table.lines().next()).collect();

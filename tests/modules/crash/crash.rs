@@ -21,11 +21,14 @@ use kernel::{
             self,
             Tls, //
         },
-        wire::dump::{
-            ComponentRoot,
-            MemoryRoot,
-            SlotLayout,
-            TableRoot, //
+        wire::{
+            dump::{
+                ComponentRoot,
+                MemoryRoot,
+                SlotLayout,
+                TableRoot, //
+            },
+            ring::RingHead, //
         },
         Component, //
     }, //
@@ -177,7 +180,7 @@ unsafe extern "C" fn blog_crash_spoil(task: *mut task_struct, which: u32) {
                 continue;
             };
             let (id, ring) = (ring.id(), core::ptr::from_ref(ring) as u64);
-            let page = word(ring, Ring::LAYOUT.page);
+            let page = word(ring, offset_of!(RingHead, page) as u32);
             let described = word(root.components, slot * 8);
             let to_memory = word(*described, offset_of!(ComponentRoot, memory) as u32);
             let memory = &*(*to_memory as *const MemoryRoot);
@@ -204,7 +207,7 @@ unsafe extern "C" fn blog_crash_spoil(task: *mut task_struct, which: u32) {
             0 => (),
             1 => {
                 while *link != 0 {
-                    link = word(*link, Ring::LAYOUT.next);
+                    link = word(*link, offset_of!(RingHead, next) as u32);
                 }
                 *link = ONES;
             }

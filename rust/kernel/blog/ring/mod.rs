@@ -54,12 +54,13 @@ use self::{
     owner::Ownership,
     page::RingRoom, //
 };
-use super::wire::dump;
+use super::wire::ring::{
+    RingHead,
+    RING_BUSY,
+    RING_SIZE, //
+};
 use core::{
-    mem::{
-        self,
-        offset_of, //
-    },
+    mem::offset_of,
     ptr,
     sync::atomic::{
         AtomicPtr,
@@ -70,13 +71,13 @@ use core::{
     }, //
 };
 
-/// A ring.
+/// A ring. It begins as a [`RingHead`] does.
 ///
 /// # Invariants
 ///
 /// Each role has its own. Together:
 ///
-/// - `busy` has [`dump::RING_BUSY`] while there is a [`Writing`] of the ring, and there is never
+/// - `busy` has [`RING_BUSY`] while there is a [`Writing`] of the ring, and there is never
 ///   more than one. Its low half is the component's slot. In a shared ring, the bits between count
 ///   the claims, to distinguish them. In a ring without a writer, the bit may be set for good.
 /// - What `cursor` has as its page is the newest one of `chain`, or an empty one where that holds
@@ -112,37 +113,46 @@ pub struct Ring {
     pub link: AtomicU32,
 }
 
+/// Asserts that fields are where others find them.
+macro_rules! as_in_head {
+    ($($there:ident: $($here:ident).+;)*) => {
+        $(assert!(offset_of!(RingHead, $there) == offset_of!(Ring, $($here).+));)*
+    };
+}
+
 // Seven, and a page header, take a page of 4 KiB.
-const _: () = assert!(mem::offset_of!(Ring, room) == 256 && mem::size_of::<Ring>() == 576);
+const _: () = {
+    assert!(offset_of!(Ring, room) == RingHead::SIZE && size_of::<Ring>() == RING_SIZE);
+    as_in_head! {
+        busy: busy;
+        limit: cursor.limit;
+        ts_base: cursor.ts_base;
+        page: cursor.page;
+        exit_clock: cursor.last;
+        seq: cursor.seq;
+        taken: cursor.taken;
+        oldest: chain;
+        pages: chain.pages;
+        lost: losses.lost;
+        told: losses.told;
+        id: owner.id;
+        version: owner.version;
+        state: owner.state;
+        context: owner.context;
+        slot: owner.slot;
+        cpu: owner.cpu;
+        pid: owner.pid;
+        tgid: owner.tgid;
+        comm: owner.comm;
+        first_seq: owner.first_seq;
+        next: next;
+    }
+};
 
 impl Ring {
-    /// Where crash tools find what they need: see `wire/dump.rs`.
-    pub const LAYOUT: dump::RingLayout = dump::RingLayout {
-        size: mem::size_of::<Self>() as u32,
-        busy: offset_of!(Self, busy) as u32,
-        page: offset_of!(Self, cursor.page) as u32,
-        seq: offset_of!(Self, cursor.seq) as u32,
-        pages: offset_of!(Self, chain.pages) as u32,
-        room: offset_of!(Self, room) as u32,
-        lost: offset_of!(Self, losses.lost) as u32,
-        told: offset_of!(Self, losses.told) as u32,
-        id: offset_of!(Self, owner.id) as u32,
-        version: offset_of!(Self, owner.version) as u32,
-        state: offset_of!(Self, owner.state) as u32,
-        context: offset_of!(Self, owner.context) as u32,
-        cpu: offset_of!(Self, owner.cpu) as u32,
-        pid: offset_of!(Self, owner.pid) as u32,
-        tgid: offset_of!(Self, owner.tgid) as u32,
-        comm: offset_of!(Self, owner.comm) as u32,
-        exit_clock: offset_of!(Self, cursor.last) as u32,
-        first_seq: offset_of!(Self, owner.first_seq) as u32,
-        taken: offset_of!(Self, cursor.taken) as u32,
-        next: offset_of!(Self, next) as u32,
-    };
-
     /// For [`ABI`](super::super::call::abi::ABI).
     pub(in super::super) const SHAPE: [usize; 6] = [
-        mem::size_of::<Self>(),
+        size_of::<Self>(),
         offset_of!(Self, busy),
         offset_of!(Self, cursor.limit),
         offset_of!(Self, cursor.ts_base),
@@ -181,7 +191,7 @@ impl Ring {
     /// As for [`Self::new`].
     pub const unsafe fn none(empty: *mut PageHeader) -> Self {
         Self {
-            busy: AtomicU32::new(dump::RING_BUSY),
+            busy: AtomicU32::new(RING_BUSY),
             // SAFETY: By this function's requirement.
             ..unsafe { Self::new(u32::MAX, u16::MAX, empty, 0) }
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The post-mortem root, version 6: a crash tool finds everything from here, without DWARF.
+//! The post-mortem root, version 7: a crash tool finds everything from here, without DWARF.
 //!
 //! `SYMBOL(blog_root)` in VMCOREINFO is the address of a [`Root`], which is always in vmlinux.
 //! If BLog is a module of a kernel without its patches, an [`Anchor`] leads to it. `blog/` fills it
@@ -8,9 +8,10 @@
 //! `root.rs` has the root of the running kernel.
 //!
 //! The structures of this file are `repr(C)`, without implicit padding, and only grow at the end:
-//! each has its size beside its magic. For structures of other files, or laid out by the compiler,
-//! the root has sizes and offsets ([`RingLayout`], [`SlotLayout`], [`TlsLayout`], [`TaskLayout`]).
-//! All addresses are virtual ones of the kernel, or 0. Counts beside an address bound each walk.
+//! each has its size beside its magic. Rings begin with a [`RingHead`](super::ring::RingHead). For
+//! what else is laid out by the compiler, the root has sizes and offsets ([`SlotLayout`],
+//! [`TlsLayout`], [`TaskLayout`]). All addresses are virtual ones of the kernel, or 0. Counts beside
+//! an address bound each walk.
 //!
 //! # What a dump may show
 //!
@@ -33,13 +34,15 @@ use super::file::{
 
 /// Version of the structures of this file. A change that isn't growth at the end makes a new one.
 ///
-/// Until version 5, pages could be split into chunks, rings had no room of their own, and slots
-/// were in parts that arrays lead to. Until
-/// version 4, all tables were flat. In version 3, the root had other ticks, and pairs of clocks
+/// Until version 6, the root had the offsets of a ring's fields. Until version 5, pages could be
+/// split into chunks, rings had no room of their own, and slots were in parts that arrays lead to.
+/// Until version 4, all tables were flat. In version 3, the root had other ticks, and pairs of clocks
 /// without `local`.
-pub const VERSION: u32 = 6;
-/// From this version on, each ring has a page of its own: [`RingLayout::room`].
+pub const VERSION: u32 = 7;
+/// From this version on, each ring has a page of its own.
 pub const SINCE_ROOM: u32 = 6;
+/// From this version on, rings begin with a [`RingHead`](super::ring::RingHead).
+pub const SINCE_HEAD: u32 = 7;
 /// Name of the [`Root`] in VMCOREINFO (`SYMBOL(blog_root)`) and among the kernel's symbols.
 pub const SYMBOL: &str = "blog_root";
 /// [`Root::magic`].
@@ -60,8 +63,6 @@ pub const COMPONENTS: usize = 1024;
 pub const TICKS: usize = 64;
 /// [`Root::clock_base`] while the clock is the counter.
 pub const CLOCK_COUNTER: u64 = 1;
-/// In [`RingLayout::busy`]: a record is being written into the ring.
-pub const RING_BUSY: u32 = 1 << 31;
 /// An offset of what this kernel doesn't have.
 pub const NO_FIELD: u32 = u32::MAX;
 /// [`TableRoot::doubling`]: each chunk but the first is as long as all before it together.
@@ -126,57 +127,6 @@ impl TableRoot {
 }
 
 blog_wire! {
-    /// Where the fields of a ring (`ring/mod.rs`) are, in bytes from its start. The values are what
-    /// [`file::RingSection`](super::file::RingSection) tells, where they have the same name.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct RingLayout: 80 {
-        /// Size of a ring.
-        pub size: u32,
-        /// `u32`: has [`RING_BUSY`] while a record is being written, or a page turned.
-        pub busy: u32,
-        /// `u64`: address of the current page's header, or of an empty one.
-        pub page: u32,
-        /// `u64`: position of the current page.
-        pub seq: u32,
-        /// `u32`: pages held, without its own; one more for a moment.
-        pub pages: u32,
-        /// The ring's own page, whose header has its size. Until version 5, this was `u32`: the
-        /// size of the pages held.
-        pub room: u32,
-        /// `[u64; 8]`: records lost, by `record::Lost`.
-        pub lost: u32,
-        /// `[u64; 8]`: of these, those that records in the ring report.
-        pub told: u32,
-        /// `u32`: the ring's id within its component.
-        pub id: u32,
-        /// `u32`: odd while the fields below change.
-        pub version: u32,
-        /// `u8`: 0 free, 1 live, 2 retired.
-        pub state: u32,
-        /// `u8`: `record::Context`.
-        pub context: u32,
-        /// `u32`: CPU of a per-CPU ring, number of a shared one, else `u32::MAX`.
-        pub cpu: u32,
-        /// `i32`: thread id, or -1.
-        pub pid: u32,
-        /// `i32`: process id, or -1.
-        pub tgid: u32,
-        /// `[u8; 16]`: name of the task when it got the ring; of a retired one when it ended.
-        pub comm: u32,
-        /// `u64`: of a retired ring, when the task ended, in the ring's clock.
-        pub exit_clock: u32,
-        /// `u64`: pages of this owner have a position of at least this one.
-        pub first_seq: u32,
-        /// `u64`: records taken before the current page; of a retired ring, all. What the current
-        /// page of a live ring has taken is in that page's header (`first` + its number of
-        /// records), if it is this ring's.
-        pub taken: u32,
-        /// `u64`: address of the next ring of the same task; 0: that was the last.
-        pub next: u32,
-    }
-}
-
-blog_wire! {
     /// Where the fields of a slot, the place of a page, are.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct SlotLayout: 16 {
@@ -201,7 +151,7 @@ blog_wire! {
         /// Size of a table.
         pub size: u32,
         /// `u64`: address of the task's first ring; 0: it has none. The others follow by
-        /// [`RingLayout::next`].
+        /// [`RingHead::next`](super::ring::RingHead::next).
         pub first: u32,
         /// `u64`: address of the task_struct; 0: the table is free.
         pub task: u32,
@@ -399,8 +349,8 @@ blog_wire! {
         /// The crash.
         pub crash: Crash,
 
-        /// Layout of rings.
-        pub ring: RingLayout,
+        /// 0. Until version 6, where the fields of a ring were.
+        pub rings: [u32; 20],
         /// Layout of slots.
         pub slot: SlotLayout,
         /// Layout of tasks' tables of rings.

@@ -138,6 +138,7 @@ pub mod name;
 pub mod pack;
 pub mod page;
 pub mod record;
+pub mod ring;
 pub mod types;
 
 #[cfg(not(proc_macro))]

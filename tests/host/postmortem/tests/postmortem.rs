@@ -26,12 +26,11 @@ use blog_vmcore::{
     Extracted,
 };
 use kernel::blog::{
-    ring::{PageHeader, Ring, ROOM},
+    ring::{PageHeader, Ring},
     task::Tls,
     wire::{
         dump::{
-            ComponentRoot, RingLayout, Root, TableRoot, TaskLayout, Tick, COMPONENT_MAGIC,
-            NO_FIELD, STATE_ON,
+            ComponentRoot, Root, TableRoot, TaskLayout, Tick, COMPONENT_MAGIC, NO_FIELD, STATE_ON,
         },
         file::{ClockKind, ClockPair, NAME_MAX},
         record::TS_BITS,
@@ -161,7 +160,6 @@ impl Machine {
             real: 1 << 60,
             local: 1 << 40,
         };
-        root.ring = Ring::LAYOUT;
         root.slot = Rig::slot_layout();
         root.tls = Tls::LAYOUT;
         root.task = TASK;
@@ -277,35 +275,6 @@ fn records(snapshot: &Snapshot) -> Vec<(i32, Vec<u64>)> {
 
 #[test]
 fn the_layouts_are_those_of_the_structures() {
-    // Every offset lies within, and no two fields overlap.
-    let l: RingLayout = Ring::LAYOUT;
-    let mut fields = [
-        (l.busy, 4),
-        (l.page, 8),
-        (l.seq, 8),
-        (l.pages, 4),
-        (l.room, ROOM),
-        (l.lost, 64),
-        (l.told, 64),
-        (l.id, 4),
-        (l.version, 4),
-        (l.state, 1),
-        (l.context, 1),
-        (l.cpu, 4),
-        (l.pid, 4),
-        (l.tgid, 4),
-        (l.comm, 16),
-        (l.exit_clock, 8),
-        (l.first_seq, 8),
-        (l.taken, 8),
-        (l.next, 8),
-    ];
-    fields.sort_unstable();
-    for pair in fields.windows(2) {
-        assert!(pair[0].0 + pair[0].1 <= pair[1].0, "{pair:?}");
-    }
-    let last = fields[fields.len() - 1];
-    assert!(last.0 + last.1 <= l.size && l.size as usize == size_of::<Ring>());
     assert_eq!(Tls::LAYOUT.size as usize, size_of::<Tls>());
 }
 

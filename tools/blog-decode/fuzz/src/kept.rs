@@ -8,6 +8,7 @@ use blog_wire::{
     page::{PageInfo, PAGE_MAGIC, RINGS_MAGIC},
     persist::{Facts, Region, MAGIC, READS, VERSION},
     record::{Header, WIRE_VERSION},
+    ring::{RingHead, RING_SIZE},
 };
 
 use crate::common::snapshot::{Builder, BOOT_ID};
@@ -69,12 +70,18 @@ const RINGS: u32 = 5;
 pub fn seed(version: u32) -> Vec<u8> {
     let (rings_at, ring_size, room) = match version {
         1 => (0, 192, 0),
-        _ => (RINGS_AT, 192 + ROOM as u32, 192),
+        2 => (RINGS_AT, 192 + ROOM as u32, 192),
+        _ => (RINGS_AT, RING_SIZE as u32, RingHead::SIZE as u32),
     };
     // One page of rings, a whole page, and one of chunks.
     let frames = if version == 1 { 3 } else { 2 };
     // Offsets of a ring's fields, the first of which is its size.
-    let ring = [ring_size, 0, 0, 0, 0, room, 64, 128, 4, 8, 12, 13, 16, 20, 24, 28, 44, 52, 56, 0];
+    let ring = match version {
+        1 | 2 => {
+            [ring_size, 0, 0, 0, 0, room, 64, 128, 4, 8, 12, 13, 16, 20, 24, 28, 44, 52, 56, 0]
+        }
+        _ => [0; 20],
+    };
     let page = PAGE as u32;
     let part = if version == 1 { CHUNK } else { RINGS_AT };
     let head = [
@@ -132,17 +139,21 @@ pub fn seed(version: u32) -> Vec<u8> {
     // Of each ring: position, and number of records.
     let small = [(0, 0), (1, 5), (7, 6), (1, 2), (0, 0)];
     for id in 0..RINGS {
-        let mut ring = [0; 192];
-        ring[4] = id as u8;
         // Live, live, retired, free, damaged
-        ring[12] = [1, 1, 2, 0, 9][id as usize];
-        ring[20] = 40 + id as u8;
-        ring[52] = 1;
-        ring[64] = id as u8;
-        bytes.extend(ring);
+        let state = [1, 1, 2, 0, 9][id as usize];
+        let (n, own) = (id as u8, ring_size as usize - if room == 0 { 192 } else { room as usize });
+        if version < 3 {
+            let mut ring = [0; 192];
+            (ring[4], ring[12], ring[20], ring[52], ring[64]) = (n, state, 40 + n, 1, n);
+            bytes.extend(ring);
+        } else {
+            let head = RingHead::read(&[0; RingHead::SIZE]).unwrap();
+            let (pid, lost) = (40 + i32::from(n), [id.into(), 0, 0, 0, 0, 0, 0, 0]);
+            bytes.extend(RingHead { id, state, pid, first_seq: 1, lost, ..head }.bytes());
+        }
         if version != 1 {
             let (seq, records) = small[id as usize];
-            page(&mut bytes, ROOM, id, seq, records);
+            page(&mut bytes, own, id, seq, records);
         }
     }
     bytes.resize(5 * PAGE, 0);

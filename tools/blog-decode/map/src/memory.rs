@@ -10,14 +10,13 @@ use crate::{
         map::{GONE, MAGIC, VERSION},
         page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, RINGS_MAGIC, SEQ_MASK},
         record::{Context, WIRE_VERSION},
+        ring::{RingHead, RING_SIZE},
     },
     Error,
 };
 
 /// How often something is read again that changes meanwhile.
 const TRIES: u32 = 8;
-/// The largest ring that is believed.
-const MAX_RING: u32 = 4096;
 /// More pages than the largest component can have.
 const MAX_PLACES: u32 = 1 << 20;
 
@@ -65,23 +64,11 @@ macro_rules! at {
     };
 }
 
-/// Where the fields of a ring are.
-#[derive(Clone, Copy)]
-struct RingLayout {
-    size: u32,
-    id: u32,
-    version: u32,
-    state: u32,
-    context: u32,
-    cpu: u32,
-    pid: u32,
-    tgid: u32,
-    comm: u32,
-    exit_clock: u32,
-    first_seq: u32,
-    lost: u32,
-    told: u32,
-    room: u32,
+/// Where a field of a ring is.
+macro_rules! in_ring {
+    ($field:ident) => {
+        std::mem::offset_of!(RingHead, $field)
+    };
 }
 
 /// What the meta page says, as far as it can be believed.
@@ -94,7 +81,6 @@ pub(crate) struct Meta {
     pub(crate) rings: u32,
     places: u32,
     pub(crate) generation: u32,
-    ring: RingLayout,
 }
 
 impl Meta {
@@ -115,60 +101,20 @@ impl Meta {
         if generation == GONE {
             return Err(Error::Gone);
         }
-        let ring = RingLayout {
-            size: m.u32(at!(ring_size)),
-            id: m.u32(at!(id)),
-            version: m.u32(at!(owner_version)),
-            state: m.u32(at!(state)),
-            context: m.u32(at!(context)),
-            cpu: m.u32(at!(cpu)),
-            pid: m.u32(at!(pid)),
-            tgid: m.u32(at!(tgid)),
-            comm: m.u32(at!(comm)),
-            exit_clock: m.u32(at!(exit_clock)),
-            first_seq: m.u32(at!(first_seq)),
-            lost: m.u32(at!(lost)),
-            told: m.u32(at!(told)),
-            room: m.u32(at!(room)),
-        };
         let this = Self {
             page: m.u32(at!(page_size)) as usize,
             rings_at: m.u32(at!(rings_at)) as usize,
             rings: m.u32(at!(rings)),
             places: m.u32(at!(places)),
             generation,
-            ring,
-        };
-        let (size, rings) = (u64::from(ring.size), u64::from(this.rings));
-        let fields = [
-            (ring.id, 4),
-            (ring.version, 4),
-            (ring.state, 1),
-            (ring.context, 1),
-            (ring.cpu, 4),
-            (ring.pid, 4),
-            (ring.tgid, 4),
-            (ring.comm, 16),
-            (ring.exit_clock, 8),
-            (ring.first_seq, 8),
-            (ring.lost, 64),
-            (ring.told, 64),
-            (ring.room, PAGE_HEADER_SIZE as u32),
-        ];
-        let fits = |(at, len): &(u32, u32)| {
-            at % (*len).min(8) == 0 && at.checked_add(*len).is_some_and(|end| end <= ring.size)
         };
         let sound = m.u32(at!(size)) as usize >= size_of::<wire::map::Meta>()
             && this.page.is_power_of_two()
             && (4096..=65536).contains(&this.page)
             && this.rings_at % 8 == 0
             && (PAGE_HEADER_SIZE..=this.page).contains(&this.rings_at)
-            && (8..=MAX_RING).contains(&ring.size)
-            && ring.size % 8 == 0
-            && rings >= 1
-            && this.rings_at as u64 + size * rings <= this.page as u64
-            && this.places <= MAX_PLACES
-            && fields.iter().all(fits);
+            && (1..=(this.page - this.rings_at) / RING_SIZE).contains(&(this.rings as usize))
+            && this.places <= MAX_PLACES;
         match sound {
             true => Ok(this),
             false => wrong("its meta page is damaged".into()),
@@ -204,16 +150,16 @@ impl Meta {
         let magic = m.u32(at);
         let page = (magic == PAGE_MAGIC).then_some(Part { at, size: self.page });
         let rings = if magic == RINGS_MAGIC { self.rings } else { 0 };
-        let (this, size) = (*self, self.ring.size - self.ring.room);
-        let rooms = (0..rings).map(move |n| this.ring_at(place, n) + this.ring.room as usize);
-        page.into_iter().chain(rooms.map(move |at| Part { at, size: size as usize }))
+        let (this, size) = (*self, RING_SIZE - RingHead::SIZE);
+        let rooms = (0..rings).map(move |n| this.ring_at(place, n) + RingHead::SIZE);
+        page.into_iter().chain(rooms.map(move |at| Part { at, size }))
     }
 
     /// If a place has rings: the id of the first one.
     pub(crate) fn first_ring(&self, m: Memory<'_>, place: usize) -> Option<u32> {
         let at = place * self.page;
         let first = (m.u32(at) == RINGS_MAGIC).then(|| m.u32(at + 8))?;
-        let id = |n| m.u32(self.ring_at(place, n) + self.ring.id as usize);
+        let id = |n| m.u32(self.ring_at(place, n) + in_ring!(id));
         let is_one = first % self.rings == 0
             && first.checked_add(self.rings).is_some()
             && (0..self.rings).all(|n| id(n) == first + n);
@@ -222,42 +168,40 @@ impl Meta {
 
     /// Where ring `n` at a place is, which has rings.
     fn ring_at(&self, place: usize, n: u32) -> usize {
-        place * self.page + self.rings_at + (n % self.rings * self.ring.size) as usize
+        place * self.page + self.rings_at + (n % self.rings) as usize * RING_SIZE
     }
 
     /// The owner of ring `n` at a place, which has rings.
     pub(crate) fn owner(&self, m: Memory<'_>, place: usize, n: u32) -> Option<Owner> {
-        let l = &self.ring;
         let ring = self.ring_at(place, n);
-        let at = |field: u32| ring + field as usize;
         for _ in 0..TRIES {
-            let version = m.u32(at(l.version));
+            let version = m.u32(ring + in_ring!(version));
             if version & 1 != 0 {
                 continue;
             }
-            let (state, context) = (m.u8(at(l.state)), m.u8(at(l.context)));
-            let counts = |field| std::array::from_fn(|n| m.word(at(field) + n * 8));
+            let (state, context) = (m.u8(ring + in_ring!(state)), m.u8(ring + in_ring!(context)));
+            let counts = |at| std::array::from_fn(|n| m.word(ring + at + n * 8));
             let mut owner = Owner {
                 retired: state == 2,
                 context,
-                cpu: m.u32(at(l.cpu)),
-                pid: m.u32(at(l.pid)) as i32,
-                tgid: m.u32(at(l.tgid)) as i32,
+                cpu: m.u32(ring + in_ring!(cpu)),
+                pid: m.u32(ring + in_ring!(pid)) as i32,
+                tgid: m.u32(ring + in_ring!(tgid)) as i32,
                 comm: [0; 16],
                 exit_clock: match state {
-                    2 => m.word(at(l.exit_clock)),
+                    2 => m.word(ring + in_ring!(exit_clock)),
                     _ => 0,
                 },
                 // Before `lost`, so that the reports never exceed the losses.
-                told: counts(l.told),
-                lost: counts(l.lost),
-                first_seq: m.word(at(l.first_seq)),
+                told: counts(in_ring!(told)),
+                lost: counts(in_ring!(lost)),
+                first_seq: m.word(ring + in_ring!(first_seq)),
             };
-            m.copy(at(l.comm), &mut owner.comm);
+            m.copy(ring + in_ring!(comm), &mut owner.comm);
             let known = matches!(state, 1 | 2) && Context::from_u8(context).is_some();
             // ORDERING: Pairs with the release fence before an owner changes.
             fence(Acquire);
-            if m.u32(at(l.version)) == version {
+            if m.u32(ring + in_ring!(version)) == version {
                 return known.then_some(owner);
             }
         }

@@ -7,12 +7,15 @@
 
 use std::collections::BTreeMap;
 
-use blog_vmcore::memory::{Fault, Memory as ReadMemory};
+use blog_vmcore::{
+    memory::{Fault, Memory as ReadMemory},
+    RingLayout,
+};
 use blog_wire::{
     dump::{
-        Anchor, ComponentRoot, Crash, LockLayout, MemoryRoot, RingLayout, Root, SideTable,
-        SlotLayout, TableRoot, TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC,
-        CHUNKS_DOUBLE, COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, SINCE_ROOM,
+        Anchor, ComponentRoot, Crash, LockLayout, MemoryRoot, Root, SideTable, SlotLayout,
+        TableRoot, TaskLayout, TaskNote, Tick, TlsLayout, ANCHORED, ANCHOR_MAGIC, CHUNKS_DOUBLE,
+        COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC, SINCE_HEAD, SINCE_ROOM,
         STATE_ON, VERSION,
     },
     field::Field,
@@ -115,28 +118,9 @@ fn bytes_of<T: Field>(value: &T) -> Vec<u8> {
     bytes
 }
 
-pub const RING: RingLayout = RingLayout {
-    size: 832,
-    busy: 8,
-    page: 16,
-    seq: 24,
-    pages: 32,
-    room: 320,
-    lost: 40,
-    told: 104,
-    id: 168,
-    version: 172,
-    state: 176,
-    context: 177,
-    cpu: 180,
-    pid: 184,
-    tgid: 188,
-    comm: 192,
-    exit_clock: 208,
-    first_seq: 216,
-    taken: 224,
-    next: 240,
-};
+/// Where the fields of a ring were, until the root of version 6.
+const RING: [u32; 20] =
+    [832, 8, 16, 24, 32, 320, 40, 104, 168, 172, 176, 177, 180, 184, 188, 192, 208, 216, 224, 240];
 
 pub const SLOT: SlotLayout = SlotLayout { size: 24, page: 8, shape: 4, rings: 16 };
 
@@ -239,9 +223,12 @@ impl Kernel {
         let tick = |seconds| Tick { pair: pair(seconds), jiffies: seconds };
         root.ticks[..3].copy_from_slice(&[1, 98, 99].map(tick));
         root.ticks_len = 3;
-        (root.ring, root.slot, root.tls, root.task) = (RING, SLOT, TLS, TASK);
+        (root.slot, root.tls, root.task) = (SLOT, TLS, TASK);
+        if version < SINCE_HEAD {
+            root.rings = RING;
+        }
         if version < SINCE_ROOM {
-            (root.ring.size, root.ring.room) = (320, 36);
+            (root.rings[0], root.rings[5]) = (320, 36);
         }
         root.locks = LOCKS;
         let mut this = Self {
@@ -344,20 +331,20 @@ impl Kernel {
     /// Adds a component. Rings are in two chunks of four, their pages in slots of two; a page that
     /// is smaller than a page is the ring's own, or was a chunk of a split page.
     pub fn component(&mut self, name: &str, rings: &[Ring]) {
-        let (has_room, ring_size) = (self.root.version >= SINCE_ROOM, self.root.ring.size);
+        let (has_room, l) = (self.root.version >= SINCE_ROOM, RingLayout::of(&self.root));
         let slot = self.components.len();
         assert!(slot < COMPONENTS);
         assert!(rings.len() <= 8);
         let mut slots: Vec<(u64, u32)> = Vec::new();
-        let chunks = [(); 2].map(|()| self.take(4 * ring_size as usize));
+        let chunks = [(); 2].map(|()| self.take(4 * l.size as usize));
         for (id, ring) in (0u32..).zip(rings) {
-            let mut raw = vec![0; ring_size as usize];
-            let at = chunks[id as usize / 4] + u64::from(id % 4 * ring_size);
-            let room = at + u64::from(RING.room);
+            let mut raw = vec![0; l.size as usize];
+            let at = chunks[id as usize / 4] + u64::from(id % 4 * l.size);
+            let room = at + u64::from(l.room);
             if has_room {
                 // In no chain.
-                put(&mut raw, RING.room, &page::PAGE_MAGIC.to_le_bytes());
-                put(&mut raw, RING.room + 4, &512u32.to_le_bytes());
+                put(&mut raw, l.room, &page::PAGE_MAGIC.to_le_bytes());
+                put(&mut raw, l.room + 4, &(l.size - l.room).to_le_bytes());
             }
             self.rings.push(at);
             let mut last = 0;
@@ -366,7 +353,7 @@ impl Kernel {
                 let size = u32::from_le_bytes(bytes[4..8].try_into().unwrap());
                 let is_small = (size as usize) < PAGE;
                 if is_small && has_room {
-                    put(&mut raw, RING.room, &bytes);
+                    put(&mut raw, l.room, &bytes);
                     last = room;
                     continue;
                 }
@@ -385,32 +372,32 @@ impl Kernel {
             }
             let task = ring.task.map(|t| self.tasks[t]);
             let (pid, retired) = (task.map_or(-1, |t| t.0), ring.exit_clock != 0);
-            put(&mut raw, RING.page, &last.to_le_bytes());
+            put(&mut raw, l.page, &last.to_le_bytes());
             let seq = ring.pages.last().map_or(0, Page::seq);
-            put(&mut raw, RING.seq, &seq.to_le_bytes());
-            put(&mut raw, RING.pages, &(ring.pages.len() as u32).to_le_bytes());
-            put(&mut raw, RING.id, &id.to_le_bytes());
-            put(&mut raw, RING.state, &[1 + u8::from(retired)]);
-            put(&mut raw, RING.context, &[ring.context]);
-            put(&mut raw, RING.cpu, &ring.cpu.to_le_bytes());
-            put(&mut raw, RING.pid, &pid.to_le_bytes());
-            put(&mut raw, RING.tgid, &pid.to_le_bytes());
-            put(&mut raw, RING.comm, &padded::<16>("old name"));
-            put(&mut raw, RING.exit_clock, &ring.exit_clock.to_le_bytes());
-            put(&mut raw, RING.first_seq, &1u64.to_le_bytes());
+            put(&mut raw, l.seq, &seq.to_le_bytes());
+            put(&mut raw, l.pages, &(ring.pages.len() as u32).to_le_bytes());
+            put(&mut raw, l.id, &id.to_le_bytes());
+            put(&mut raw, l.state, &[1 + u8::from(retired)]);
+            put(&mut raw, l.context, &[ring.context]);
+            put(&mut raw, l.cpu, &ring.cpu.to_le_bytes());
+            put(&mut raw, l.pid, &pid.to_le_bytes());
+            put(&mut raw, l.tgid, &pid.to_le_bytes());
+            put(&mut raw, l.comm, &padded::<16>("old name"));
+            put(&mut raw, l.exit_clock, &ring.exit_clock.to_le_bytes());
+            put(&mut raw, l.first_seq, &1u64.to_le_bytes());
             let end = |p: &Page| p.first + u64::from(p.records());
             let taken = match (retired, ring.pages.last()) {
                 (true, Some(page)) => end(page),
                 (false, Some(page)) => page.first,
                 _ => 0,
             };
-            put(&mut raw, RING.taken, &taken.to_le_bytes());
+            put(&mut raw, l.taken, &taken.to_le_bytes());
             self.ram.write(at, &raw);
             if let Some((_, _, table)) = task.filter(|_| !retired) {
                 let first = table + u64::from(TLS.first);
                 let mut next = [0; 8];
                 ReadMemory::read(&self.ram, first, &mut next).unwrap();
-                self.ram.write(at + u64::from(RING.next), &next);
+                self.ram.write(at + u64::from(l.next), &next);
                 self.ram.write(first, &at.to_le_bytes());
             }
         }
@@ -503,7 +490,7 @@ impl Kernel {
                 stride,
                 doubling,
             };
-            self.ram.write(rings, &bytes_of(&table(0, 4, 4, self.root.ring.size, 0)));
+            self.ram.write(rings, &bytes_of(&table(0, 4, 4, RingLayout::of(&self.root).size, 0)));
             let doubling = if is_new { CHUNKS_DOUBLE } else { 1 };
             let slots_root = table(chunks, all.len() as u32, 2, SLOT.size, doubling);
             self.ram.write(slots, &bytes_of(&slots_root));
@@ -548,10 +535,11 @@ pub fn sample_of(version: u32) -> Kernel {
     };
     let ring =
         |task, pages| Ring { context: 0, cpu: u32::MAX, task: Some(task), exit_clock: 0, pages };
-    let mut small = Page::of_size(512, 3, 1, 98_000, 0);
+    let own = if version < SINCE_HEAD { 512 } else { 320 };
+    let mut small = Page::of_size(own, 3, 1, 98_000, 0);
     small.record(98_000, 1, (&7u32, "text"));
     small.record(99_500, 2, (&1u64, &2u64, &-5i32));
-    let mut interrupts = Page::of_size(512, 4, 9, 99_000, 40);
+    let mut interrupts = Page::of_size(own, 4, 9, 99_000, 40);
     interrupts.record(99_900, 5, ());
     kernel.component(
         "disk",

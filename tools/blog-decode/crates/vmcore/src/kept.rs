@@ -15,7 +15,7 @@ use std::{
 use crate::{
     blogfmt::bytes::u32_at,
     error::Error,
-    layout,
+    layout::{self, RingLayout},
     memory::{Fault, Memory},
     name_of,
     out::Out,
@@ -91,11 +91,20 @@ pub fn kept(bytes: &[u8], to: impl Write) -> Result<Problems, Error> {
         )));
     }
     let form = match region.version {
-        1 => Form { rings_at: 0, chunk: Some(region.rings_at) },
-        _ => Form { rings_at: region.rings_at, chunk: None },
+        1 => Form {
+            rings_at: 0,
+            chunk: Some(region.rings_at),
+            ring: RingLayout::before(&region.rings_before),
+        },
+        2 => Form {
+            rings_at: region.rings_at,
+            chunk: None,
+            ring: RingLayout::before(&region.rings_before),
+        },
+        _ => Form { rings_at: region.rings_at, chunk: None, ring: RingLayout::NOW },
     };
-    let rings = u64::from(region.rings) * u64::from(region.ring.size) + u64::from(form.rings_at);
-    let fits = layout::ring_fits(&region.ring, form.chunk.is_none());
+    let rings = u64::from(region.rings) * u64::from(form.ring.size) + u64::from(form.rings_at);
+    let fits = layout::ring_fits(&form.ring, form.chunk.is_none());
     if !fits || region.rings < 2 || rings > region.page_size.into() {
         return Err(Error::File("the layout of rings is damaged".into()));
     }
@@ -120,6 +129,7 @@ struct Form {
     rings_at: u32,
     /// Size of the chunks that a page may be split into. `None`: rings have pages of their own.
     chunk: Option<u32>,
+    ring: RingLayout,
 }
 
 struct Job<'a, W> {
@@ -232,7 +242,7 @@ impl<'a, W: Write> Job<'a, W> {
             leaving += self.pages(frame, &place, &mut rings);
         }
         for at in rooms {
-            let sizes = rooms_of(&self.region.ring);
+            let sizes = rooms_of(&self.form.ring);
             leaving += take_page(&self.bytes, &mut rings, at, sizes, &place, &mut self.problems);
         }
         if leaving > self.cpus {
@@ -271,12 +281,11 @@ impl<'a, W: Write> Job<'a, W> {
             return false;
         };
         let problems = &mut self.problems;
-        let (l, rings_at) = (&self.region.ring, u64::from(self.form.rings_at));
+        let (l, rings_at) = (&self.form.ring, u64::from(self.form.rings_at));
         let all = bytes.get(rings_at as usize..).unwrap_or_default().chunks_exact(l.size as usize);
         let room = (frame.at + rings_at + u64::from(l.room)..).step_by(l.size as usize);
         for ((id, bytes), room) in (first..).zip(all.take(self.region.rings as usize)).zip(room) {
-            let Some(ring) = candidate(&self.region.ring, component, id, bytes, place, problems)
-            else {
+            let Some(ring) = candidate(l, component, id, bytes, place, problems) else {
                 continue;
             };
             match to.entry(id) {
@@ -295,7 +304,7 @@ impl<'a, W: Write> Job<'a, W> {
 
     /// The id of the first ring of a page of rings; `None` where it is none. Most rings agree.
     fn first_ring(&self, frame: &[u8]) -> Option<u32> {
-        let (count, layout) = (self.region.rings, &self.region.ring);
+        let (count, layout) = (self.region.rings, &self.form.ring);
         if u32_at(frame, 0)? == PAGE_MAGIC {
             return None;
         }

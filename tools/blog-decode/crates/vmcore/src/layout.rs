@@ -16,13 +16,14 @@ use crate::{
     table::array,
     wire::{
         dump::{
-            ComponentRoot, Crash, MemoryRoot, RingLayout, Root, SlotLayout, TableRoot, TaskLayout,
-            Tick, TlsLayout, CHUNKS_DOUBLE, COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD,
-            ROOT_MAGIC, VERSION,
+            ComponentRoot, Crash, MemoryRoot, Root, SlotLayout, TableRoot, TaskLayout, Tick,
+            TlsLayout, CHUNKS_DOUBLE, COMPONENT_MAGIC, ENDIAN, MEMORY_MAGIC, NO_FIELD, ROOT_MAGIC,
+            SINCE_HEAD, VERSION,
         },
         field::Field,
         file::{self, ClockPair, Image},
         page::PAGE_HEADER_SIZE,
+        ring::{RingHead, RING_SIZE},
     },
 };
 
@@ -88,6 +89,114 @@ pub(super) fn root(memory: &impl Mem, addr: u64) -> Result<Box<Root>, Error> {
 fn fits(size: u32, fields: &[(u32, u32)]) -> bool {
     (1..=MAX_STRUCT).contains(&size)
         && fields.iter().all(|(at, len)| at.checked_add(*len).is_some_and(|end| end <= size))
+}
+
+/// Where the fields of a ring are, in bytes from its start; what they say, [`RingHead`] has.
+#[derive(Clone, Copy)]
+pub struct RingLayout {
+    /// Size of a ring.
+    pub size: u32,
+    /// See [`RingHead`].
+    pub busy: u32,
+    /// See [`RingHead`].
+    pub page: u32,
+    /// See [`RingHead`].
+    pub seq: u32,
+    /// See [`RingHead`].
+    pub pages: u32,
+    /// The ring's own page, or before there were these, something else.
+    pub room: u32,
+    /// See [`RingHead`].
+    pub lost: u32,
+    /// See [`RingHead`].
+    pub told: u32,
+    /// See [`RingHead`].
+    pub id: u32,
+    /// See [`RingHead`].
+    pub version: u32,
+    /// See [`RingHead`].
+    pub state: u32,
+    /// See [`RingHead`].
+    pub context: u32,
+    /// See [`RingHead`].
+    pub cpu: u32,
+    /// See [`RingHead`].
+    pub pid: u32,
+    /// See [`RingHead`].
+    pub tgid: u32,
+    /// See [`RingHead`].
+    pub comm: u32,
+    /// See [`RingHead`].
+    pub exit_clock: u32,
+    /// See [`RingHead`].
+    pub first_seq: u32,
+    /// See [`RingHead`].
+    pub taken: u32,
+    /// See [`RingHead`].
+    pub next: u32,
+}
+
+impl RingLayout {
+    /// Since rings begin with a [`RingHead`].
+    pub const NOW: Self = Self {
+        size: RING_SIZE as u32,
+        busy: offset_of!(RingHead, busy) as u32,
+        page: offset_of!(RingHead, page) as u32,
+        seq: offset_of!(RingHead, seq) as u32,
+        pages: offset_of!(RingHead, pages) as u32,
+        room: RingHead::SIZE as u32,
+        lost: offset_of!(RingHead, lost) as u32,
+        told: offset_of!(RingHead, told) as u32,
+        id: offset_of!(RingHead, id) as u32,
+        version: offset_of!(RingHead, version) as u32,
+        state: offset_of!(RingHead, state) as u32,
+        context: offset_of!(RingHead, context) as u32,
+        cpu: offset_of!(RingHead, cpu) as u32,
+        pid: offset_of!(RingHead, pid) as u32,
+        tgid: offset_of!(RingHead, tgid) as u32,
+        comm: offset_of!(RingHead, comm) as u32,
+        exit_clock: offset_of!(RingHead, exit_clock) as u32,
+        first_seq: offset_of!(RingHead, first_seq) as u32,
+        taken: offset_of!(RingHead, taken) as u32,
+        next: offset_of!(RingHead, next) as u32,
+    };
+
+    /// That of older kernels, which a root or a region has told.
+    pub fn before(told: &[u32; 20]) -> Self {
+        let [size, busy, page, seq, pages, room, lost, told, id, version, state, context, cpu, pid, tgid, comm, exit_clock, first_seq, taken, next] =
+            *told;
+        Self {
+            size,
+            busy,
+            page,
+            seq,
+            pages,
+            room,
+            lost,
+            told,
+            id,
+            version,
+            state,
+            context,
+            cpu,
+            pid,
+            tgid,
+            comm,
+            exit_clock,
+            first_seq,
+            taken,
+            next,
+        }
+    }
+
+    /// That of a dump.
+    pub fn of(root: &Root) -> Self {
+        if root.version < SINCE_HEAD {
+            Self::before(&root.rings)
+        } else {
+            Self::NOW
+        }
+    }
 }
 
 /// Whether rings can be read by this; `room`: whether they have pages of their own.
@@ -242,7 +351,7 @@ fn root_3(old: &[u8]) -> Box<Root> {
     const LAYOUTS: usize = CRASH + Crash::SIZE - (ClockPair::SIZE - PAIR);
     /// A list of its own: instants before and after sleeps, and before and after the clock became
     /// another one. Number `n` is at `n % 64`; the oldest two may just be being stored.
-    const BREAKS: usize = LAYOUTS + offset_of!(Root, task_notes) - offset_of!(Root, ring);
+    const BREAKS: usize = LAYOUTS + offset_of!(Root, task_notes) - offset_of!(Root, rings);
     const KEPT: u64 = 64;
     const NOTES: usize = BREAKS + 16 + KEPT as usize * TICK;
 
@@ -257,7 +366,7 @@ fn root_3(old: &[u8]) -> Box<Root> {
     let pair = CRASH + offset_of!(Crash, pair);
     put(offset_of!(Root, crash), part(CRASH, pair + PAIR));
     put(offset_of!(Root, crash) + offset_of!(Crash, task), part(pair + PAIR, LAYOUTS));
-    put(offset_of!(Root, ring), part(LAYOUTS, BREAKS));
+    put(offset_of!(Root, rings), part(LAYOUTS, BREAKS));
     put(offset_of!(Root, task_notes), part(NOTES, old.len()));
     let mut root = Box::new(Root::get(&new));
 

@@ -73,6 +73,7 @@ use blog_wire as wire;
 
 #[cfg(feature = "kdumpfile")]
 pub use self::file::{dumps, open};
+pub use self::layout::RingLayout;
 #[cfg(not(feature = "kdumpfile"))]
 pub use self::nofile::{dumps, open};
 use self::{

@@ -13,17 +13,18 @@ use std::{
 
 use crate::{
     blogfmt::bytes::{array, u32_at, u64_at, u8_at},
-    layout,
+    layout::{self, RingLayout},
     memory::Memory,
     problems::Problems,
     table::{at_addr, Walks},
     tasks::Tasks,
     wire::{
-        dump::{MemoryRoot as Layout, RingLayout, Root, RING_BUSY, SINCE_ROOM},
+        dump::{MemoryRoot as Layout, Root, SINCE_ROOM},
         field::Field,
         file::RingSection,
         page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, RINGS_MAGIC, SEQ_MASK},
         record::Context,
+        ring::RING_BUSY,
     },
 };
 
@@ -72,7 +73,7 @@ pub(super) fn find(
     place: &str,
     problems: &mut Problems,
 ) -> Vec<FoundRing> {
-    let (component, layout) = of;
+    let ((component, layout), of_ring) = (of, RingLayout::of(root));
     let (mut pages, mut of_rings) = (Vec::new(), Vec::new());
     walks.each(memory, &layout.slots, root.slot.size, place, problems, |n, _, slot, _| {
         let address = |at: u32| u64_at(slot, at as usize).unwrap_or(0);
@@ -91,7 +92,7 @@ pub(super) fn find(
     });
     let (mut rings, mut rooms) = (BTreeMap::new(), Vec::new());
     let ring = |id, addr: u64, bytes: &[u8], problems: &mut Problems| {
-        let Some(mut ring) = candidate(&root.ring, component, id, bytes, place, problems) else {
+        let Some(mut ring) = candidate(&of_ring, component, id, bytes, place, problems) else {
             return;
         };
         if let Some(task) = tasks.owner(addr).filter(|_| ring.found.ring.retired == 0) {
@@ -100,10 +101,10 @@ pub(super) fn find(
         }
         rings.insert(id, ring);
         if root.version >= SINCE_ROOM {
-            rooms.push(addr.wrapping_add(root.ring.room.into()));
+            rooms.push(addr.wrapping_add(of_ring.room.into()));
         }
     };
-    let (table, size) = (&layout.rings, root.ring.size);
+    let (table, size) = (&layout.rings, of_ring.size);
     match table.chunks {
         0 => walks.values(memory, (table, size), of_rings, place, problems, ring),
         _ => walks.each(memory, table, size, place, problems, ring),
@@ -128,7 +129,7 @@ pub(super) fn find(
         }
     }
     for addr in rooms {
-        leaving += take_page(memory, &mut rings, addr, rooms_of(&root.ring), place, problems);
+        leaving += take_page(memory, &mut rings, addr, rooms_of(&of_ring), place, problems);
     }
     if leaving > root.system.cpus {
         problems.grave(place, "too many pages belong to no ring: those are skipped", String::new);
@@ -304,5 +305,6 @@ impl Candidate {
 
 /// Whether rings and slots can be read by what the root says.
 pub(super) fn layouts_fit(root: &Root) -> bool {
-    layout::ring_fits(&root.ring, root.version >= SINCE_ROOM) && layout::slot_fits(&root.slot)
+    layout::ring_fits(&RingLayout::of(root), root.version >= SINCE_ROOM)
+        && layout::slot_fits(&root.slot)
 }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use crate::{
     blogfmt::bytes::{array, u32_at, u64_at, u8_at},
     crashed::Crashed,
-    layout,
+    layout::{self, RingLayout},
     memory::{self, Fault, Memory},
     problems::Problems,
     table::{at_addr, Walks},
@@ -253,7 +253,7 @@ impl Tasks {
             if ring == 0 || !walks.more(COSTS, PLACE, problems) {
                 break;
             }
-            let next = memory::word(memory, ring.wrapping_add(root.ring.next.into()));
+            let next = memory::word(memory, ring.wrapping_add(RingLayout::of(root).next.into()));
             let known = self.by_ring.insert(ring, self.list.len());
             let damage = match next {
                 _ if n == COMPONENTS || known == Some(self.list.len()) => "they have no end".into(),

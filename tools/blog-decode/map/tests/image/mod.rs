@@ -13,9 +13,9 @@ pub const HEADER: usize = 48;
 /// Of a page of rings: where they are, and how many.
 const RINGS_AT: usize = 64;
 const RINGS: u32 = 7;
-/// Size of a ring, and of its own page, which is its second half.
-const RING: usize = 512;
-pub const ROOM: usize = 256;
+/// Size of a ring, and of its own page, at its end.
+const RING: usize = 576;
+pub const ROOM: usize = 320;
 
 /// Bits of a position that count lives.
 const LIFE: u64 = 1 << 48;
@@ -28,15 +28,13 @@ impl Image {
         let this = Self((0..(2 + pages) * PAGE / 8).map(|_| AtomicU64::new(0)).collect());
         this.set(0, u64::from_le_bytes(*b"BLOG_MAP"));
         let places = 1 + pages as u32;
-        let meta = [2, 96, 2, 4096, RINGS_AT as u32, RINGS, places, 7];
-        // Size of a ring, and where its fields are.
-        let ring = [RING as u32, 8, 12, 16, 17, 20, 24, 28, 32, 48, 56, 64, 128, 256];
-        for (n, value) in meta.into_iter().chain(ring).enumerate() {
+        let meta = [3, 40, 2, 4096, RINGS_AT as u32, RINGS, places, 7];
+        for (n, value) in meta.into_iter().enumerate() {
             this.set_u32(8 + n * 4, value);
         }
         this.set_u32(PAGE, u32::from_le_bytes(*b"BLRG"));
         for id in 0..RINGS {
-            this.set_u32(Self::ring(id) + 8, id);
+            this.set_u32(Self::ring(id) + 200, id);
             this.format(Self::room(id), ROOM);
         }
         for page in 0..pages {
@@ -97,19 +95,19 @@ impl Image {
     /// Gives a ring an owner, whose pages come after position `seq`.
     pub fn adopt(&self, id: u32, pid: i32, seq: u64) {
         let at = Self::ring(id);
-        let version = (self.word(at + 12) >> 32) as u32;
-        self.set_u32(at + 12, version.wrapping_add(1));
+        let version = (self.word(at + 204) >> 32) as u32;
+        self.set_u32(at + 204, version.wrapping_add(1));
         fence(Release);
-        self.set(at + 16, u64::from(u32::MAX) << 32 | 1);
-        self.set(at + 24, u64::from(pid as u32) << 32 | u64::from(pid as u32));
-        self.put(at + 32, b"task");
-        self.set(at + 56, seq + 1);
-        self.set_u32(at + 12, version.wrapping_add(2));
+        self.set(at + 208, u64::from(u32::MAX) << 32 | 1);
+        self.set(at + 216, u64::from(pid as u32) << 32 | u64::from(pid as u32));
+        self.put(at + 224, b"task");
+        self.set(at + 240, seq + 1);
+        self.set_u32(at + 204, version.wrapping_add(2));
     }
 
     /// Makes an owner look like one that changes just now, or no more.
     pub fn change(&self, id: u32) {
-        let at = Self::ring(id) + 12;
+        let at = Self::ring(id) + 204;
         self.set_u32(at, ((self.word(at) >> 32) as u32).wrapping_add(1));
     }
 
