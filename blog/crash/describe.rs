@@ -39,10 +39,7 @@ use kernel::{
 
 use crate::{
     memory::pool::Slot,
-    read::{
-        sections,
-        selection::Gets, //
-    },
+    read::sections,
     registry::{
         self,
         images::Build,
@@ -50,7 +47,6 @@ use crate::{
     },
     sys::glue::{
         self,
-        fetch,
         fetch_value, //
     },
     tasks,
@@ -119,9 +115,9 @@ pub(crate) fn component_at(slot: u32) -> Option<u64> {
 /// A list in memory of its own.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct CrashList {
+pub(crate) struct CrashList {
     at: u64,
-    len: u64,
+    pub(crate) len: u64,
 }
 
 impl CrashList {
@@ -133,7 +129,7 @@ impl CrashList {
     }
 
     /// An entry, if it is there.
-    fn entry<T: FromBytes>(self, n: usize) -> Option<T> {
+    pub(crate) fn entry<T: FromBytes>(self, n: usize) -> Option<T> {
         let before = (n as u64).wrapping_mul(size_of::<T>() as u64);
         ((n as u64) < self.len).then(|| fetch_value(self.at.wrapping_add(before)))?
     }
@@ -144,13 +140,11 @@ impl CrashList {
 #[repr(C)]
 pub(crate) struct CrashLists {
     /// Of `file::Image`.
-    images: CrashList,
+    pub(crate) images: CrashList,
     /// Of [`SideTable`].
-    tables: CrashList,
-    /// Of `u32`: places of the images with these tables.
-    owners: CrashList,
+    pub(crate) tables: CrashList,
     /// Of `u8`, by site, from 1 on: not 0 where an argument has an address.
-    addresses: CrashList,
+    pub(crate) addresses: CrashList,
 }
 
 // SAFETY: It has no padding, and any numbers will do.
@@ -162,14 +156,12 @@ struct Listed {
     lists: CrashLists,
     _images: VVec<file::Image>,
     _tables: VVec<SideTable>,
-    _owners: VVec<u32>,
     _addresses: VVec<u8>,
 }
 
 impl Listed {
     fn new(builds: &[Build]) -> Result<Self> {
-        let (mut images, mut tables) = (VVec::new(), VVec::new());
-        let (mut owners, mut addresses) = (VVec::new(), VVec::new());
+        let (mut images, mut tables, mut addresses) = (VVec::new(), VVec::new(), VVec::new());
         for (n, build) in builds.iter().enumerate() {
             images.push(build.entry, GFP_KERNEL)?;
             for site in &build.facts {
@@ -180,63 +172,21 @@ impl Listed {
                 let new = SideTable {
                     bytes: table.as_ptr() as u64,
                     len: table.len() as u32,
-                    reserved: 0,
+                    image: n as u32,
                 };
                 tables.push(new, GFP_KERNEL)?;
-                owners.push(n as u32, GFP_KERNEL)?;
             }
         }
         Ok(Self {
             lists: CrashLists {
                 images: CrashList::of(&images),
                 tables: CrashList::of(&tables),
-                owners: CrashList::of(&owners),
                 addresses: CrashList::of(&addresses),
             },
             _images: images,
             _tables: tables,
-            _owners: owners,
             _addresses: addresses,
         })
-    }
-}
-
-/// The lists are read by [`fetch`].
-impl CrashLists {
-    /// The place of a site's image.
-    pub(crate) fn place_of(self, site: u32) -> Option<usize> {
-        // They follow each other: the last one that doesn't begin later.
-        let (mut from, mut to) = (0, self.images.len as usize);
-        while from < to {
-            let middle = from + (to - from) / 2;
-            match self.image(middle)?.first <= site {
-                true => from = middle + 1,
-                false => to = middle,
-            }
-        }
-        from.checked_sub(1)
-    }
-
-    pub(crate) fn image(self, place: usize) -> Option<file::Image> {
-        self.images.entry(place)
-    }
-
-    /// Copies the side table of an image, by its place, if it has one; returns its length.
-    pub(crate) fn table_of(self, image: usize, to: &mut [u8]) -> Option<usize> {
-        let is_its = |n: &usize| self.owners.entry(*n) == Some(image as u32);
-        let at = (0..file::TABLES_MAX).find(is_its)?;
-        let table: SideTable = self.tables.entry(at)?;
-        let to = to.get_mut(..table.len as usize)?;
-        fetch(table.bytes, to).then_some(to.len())
-    }
-
-    /// What a reader that may not see addresses gets of a site: see `Selection`.
-    pub(crate) fn gets(self, site: u32) -> Gets {
-        let n = (site as usize).checked_sub(1);
-        match n.and_then(|n| self.addresses.entry::<u8>(n)) {
-            Some(0) => Gets::All,
-            _ => Gets::Header,
-        }
     }
 }
 

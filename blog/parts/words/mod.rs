@@ -39,6 +39,7 @@ use kernel::{
 // Programs that read what it describes have this file, too.
 #[allow(dead_code, unreachable_pub)]
 mod format;
+mod images;
 mod lines;
 mod newest;
 

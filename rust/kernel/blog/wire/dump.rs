@@ -402,8 +402,8 @@ blog_wire! {
         pub bytes: u64,
         /// How many there are.
         pub len: u32,
-        /// 0.
-        pub reserved: u32,
+        /// The image's place in [`Root::images`]; until version 6, 0.
+        pub image: u32,
     }
 }
 
