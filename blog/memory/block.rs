@@ -41,7 +41,7 @@ pub(crate) const fn pages_for(bytes: usize) -> u32 {
 ///
 /// # Invariants
 ///
-/// `at` leads to `pages` pages of `sys/pages.c`, or one of [`source::take`], which this owns.
+/// `at` leads to `pages` pages of `sys/pages.c`, or one of [`source`], which this owns.
 pub(crate) struct Block {
     at: NonNull<u8>,
     pages: u32,
@@ -72,7 +72,7 @@ impl Block {
 
     /// The same, for a page of a component: one of [`source`], as long as there are any.
     pub(super) fn of_component() -> Result<Self> {
-        let Some(at) = source::take() else {
+        let Some(at) = (source::get().take)() else {
             return Self::new(1);
         };
         // INVARIANT: It is there, and nobody else's.
@@ -105,13 +105,13 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: By the type invariants; they are nobody's any more.
-        unsafe {
-            if source::give(self.at()) {
-                return;
-            }
-            pages::free_pages(self.at());
+        let source = source::get();
+        if (source.has)(self.at()) {
+            // SAFETY: By the type invariants; it is nobody's any more.
+            return unsafe { (source.give)(self.at()) };
         }
+        // SAFETY: Likewise.
+        unsafe { pages::free_pages(self.at()) };
         budget::give(self.pages);
     }
 }
@@ -216,7 +216,7 @@ impl Chain {
         unsafe { (*Self::link(page)).store(self.first, Relaxed) };
         // INVARIANT: By this function's requirement.
         self.first = page;
-        self.counted += u32::from(!source::has(page));
+        self.counted += u32::from(!(source::get().has)(page));
     }
 
     /// Takes a page, whose memory is as it was but for the link.
@@ -224,7 +224,7 @@ impl Chain {
         let page = NonNull::new(self.first)?;
         // SAFETY: By the type invariants.
         self.first = unsafe { (*Self::link(self.first)).load(Relaxed) };
-        self.counted -= u32::from(!source::has(page.as_ptr()));
+        self.counted -= u32::from(!(source::get().has)(page.as_ptr()));
         // INVARIANT: It is a page of `into_page`, and the caller's.
         Some(Block { at: page, pages: 1 })
     }

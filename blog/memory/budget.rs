@@ -49,7 +49,7 @@ pub(crate) fn limit() -> u32 {
 /// Pages that the limit leaves, and those that don't count.
 pub(super) fn room() -> u32 {
     let left = limit().saturating_sub(used());
-    left.saturating_add(source::free())
+    left.saturating_add((source::get().free)())
 }
 
 /// Pages that the machine can spare, and those that it has no use for: as many as all of BLog takes
@@ -59,7 +59,7 @@ pub(super) fn spare() -> u32 {
     let available = unsafe { bindings::si_mem_available() } as i64;
     let more = available.saturating_sub(used().into()).max(0) / 2;
     let more = u32::try_from(more).unwrap_or(u32::MAX);
-    more.saturating_add(source::free())
+    more.saturating_add((source::get().free)())
 }
 
 /// So many of these pages can't be had now.

@@ -278,7 +278,7 @@ impl Owned {
             // SAFETY: The slot is free, and the page of this size and initialised, and in no other
             // slot and no ring.
             unsafe { slot.fill(page.into_page().cast(), PAGE_SIZE as u32) };
-            source::own(slot.page().cast(), self.pool.store.slot, self.number);
+            (source::get().own)(slot.page().cast(), self.pool.store.slot, self.number);
             let Some(ids) = self.pool.store.make_rings(number) else {
                 self.pool.give_page(number);
                 continue;
@@ -483,7 +483,7 @@ impl Memory {
         if let Some((page, slot)) = page.and_then(|page| Some((page, store.slot(page)?))) {
             if take(slot.page().cast()) {
                 store.pages.fetch_sub(1, Relaxed);
-                source::disown(slot.empty().cast());
+                (source::get().disown)(slot.empty().cast());
                 return;
             }
             pool.put(cpu, page);
@@ -493,7 +493,7 @@ impl Memory {
 
     /// The number of pages that aren't the kernel's.
     pub(crate) fn pages_kept(&self) -> usize {
-        let kept = |(_, slot): &(u32, &Slot)| source::has(slot.page().cast());
+        let kept = |(_, slot): &(u32, &Slot)| (source::get().has)(slot.page().cast());
         self.pool.slots().filter(kept).count()
     }
 

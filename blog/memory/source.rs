@@ -25,6 +25,15 @@ pub(crate) struct PageSource {
     pub(crate) disown: fn(*const u8),
 }
 
+static NONE: PageSource = PageSource {
+    take: || None,
+    give: |_| (),
+    has: |_| false,
+    free: || 0,
+    own: |_, _, _| (),
+    disown: |_| (),
+};
+
 static SOURCE: SetOnce<&PageSource> = SetOnce::new();
 
 /// Sets where pages come from, once.
@@ -37,41 +46,7 @@ pub(crate) fn is_there() -> bool {
     SOURCE.as_ref().is_some()
 }
 
-pub(super) fn take() -> Option<NonNull<u8>> {
-    SOURCE.as_ref().and_then(|source| (source.take)())
-}
-
-/// Gives a page back, if it is of the source.
-///
-/// # Safety
-///
-/// Then it is of [`take`], and nobody uses it.
-pub(super) unsafe fn give(at: *const u8) -> bool {
-    let source = SOURCE.as_ref().filter(|source| (source.has)(at));
-    if let Some(source) = source {
-        // SAFETY: By this function's requirement.
-        unsafe { (source.give)(at) };
-    }
-    source.is_some()
-}
-
-pub(crate) fn has(at: *const u8) -> bool {
-    SOURCE.as_ref().is_some_and(|source| (source.has)(at))
-}
-
-pub(super) fn free() -> u32 {
-    SOURCE.as_ref().map_or(0, |source| (source.free)())
-}
-
-pub(super) fn own(at: *const u8, slot: u16, memory: u32) {
-    if let Some(source) = SOURCE.as_ref() {
-        (source.own)(at, slot, memory);
-    }
-}
-
-/// Any context.
-pub(super) fn disown(at: *const u8) {
-    if let Some(source) = SOURCE.as_ref() {
-        (source.disown)(at);
-    }
+/// The source; without one, another one, which has no page.
+pub(super) fn get() -> &'static PageSource {
+    SOURCE.as_ref().copied().unwrap_or(&NONE)
 }
