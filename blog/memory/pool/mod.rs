@@ -206,16 +206,12 @@ impl<S: Store> Pool<S> {
     /// Adds a page, which is in no ring, to the free ones.
     pub(crate) fn give_page(&self, page: u32) {
         // Neighbours share cache lines.
-        self.shelve(self.number(page / 2), page);
+        self.put(page / 2, page);
     }
 
     /// Gives a page that has left its ring.
     pub(crate) fn put(&self, cpu: u32, page: u32) {
-        self.shelve(self.number(cpu), page);
-    }
-
-    fn shelve(&self, own: usize, page: u32) {
-        if let Some((n, lists)) = self.claim_near(own) {
+        if let Some((n, lists)) = self.claim_near(self.number(cpu)) {
             self.add_page(n, &lists, page);
         } else if let Some(slot) = self.store.slot(page) {
             self.leave(&slot.link);

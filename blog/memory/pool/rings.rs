@@ -97,7 +97,7 @@ impl<S: Store> Pool<S> {
         let ring = self.store.ring(id)?;
         // SAFETY: The ring was taken out of its list, so it is ours alone.
         if let Some(page) = unsafe { ring.steal_last(&self.pages(n as u32, false)) } {
-            self.shelve(own, page);
+            self.put(own as u32, page);
         }
         self.release(n, ring);
         Some(id)
@@ -131,7 +131,7 @@ impl<S: Store> Pool<S> {
         }
         let page = self.take(cpu, 0, 0, steal)?;
         let Some(mut ids) = self.store.make_rings(page) else {
-            self.shelve(own, page);
+            self.put(cpu, page);
             return None;
         };
         let first = ids.next();
