@@ -68,10 +68,10 @@ fn write_files(rig: &Rig, text: &str) {
 /// Runs the commands of a text in a shell, and puts below each what it says, and its status.
 fn answered(text: &str, files: fn(&Rig)) -> String {
     let rig = Rig::new();
-    files(&rig);
-    write_files(&rig, text);
     let bin = rig.path("bin");
     fs::create_dir(&bin).unwrap();
+    files(&rig);
+    write_files(&rig, text);
     let program = Path::new(PROGRAM);
     symlink(program, bin.join(program.file_name().unwrap())).unwrap();
     for (name, script) in [("orders", ORDERS), ("short", SHORT)] {

@@ -3,13 +3,15 @@
 //! Snapshots and captures of streams as text, a section or a record in each line; `;` also ends one:
 //!
 //! ```text
+//! version 3                           of the file, in the first line; default: the kernel's
 //! stream                              the capture of a stream; its rings have no count then
 //! open                                without its last section
 //! host alpha; boot 1                  default: tests, and BOOT_ID; - is no name
 //! real 1700000000s                    real time at boot, for the clocks that follow
-//! clock mono 0 10s=9s=8s              pairs of CLOCK=MONO=BOOT, each by default as the one before;
-//!                                     mono, counter or mixed
-//! image 1 4 test_mod id               first site, number, name, build ID; default: the rig's module
+//! clock mono 0 10s=9s=8s=7s           pairs of CLOCK=MONO=BOOT, each by default as the one before,
+//!                                     and =LOCAL, by default 0; mono, counter or mixed
+//! image 1 4 test_mod id               first site, number, name, build ID; default: the rig's
+//!                                     module. Images that follow each other are in one section
 //! component 1 disk gone 17 lost full 3 cleared 2s
 //! ring 1 task 42 fio in 1 records 9 lost full 3 told full 3 ended 50s pages 4 absent
 //! ring 2 softirq 0                    or hardirq, nmi, shared; of names, _ is a blank
@@ -18,8 +20,11 @@
 //!                                     should have had next; of the ring above; the number of
 //!                                     records that it tells, bytes that it lacks
 //! read 10ms 20ms/0x7 30ms..33ms/n     records "read 10 sectors at 0x0" at these times, and so on
-//! call 1s 3 1u8 3u32                  a record of a call site: numbers, "text", x00ff (any bytes)
+//! call 1s 3 1u8 3u32                  a record of a call site: numbers, "text", x00ff (any bytes),
+//!                                     fio:16 (padded text)
 //! lost 1s full 3; left 2s 4           losses, and records that were not chosen
+//! control 1s 77 1u64                  a control record of any number
+//! section 8 1u32 x00ff                a section of any kind
 //! released 1 9                        the ring was taken from its owner, of which these are here
 //! writer 1s task 0 42 42 fio          context, CPU, pid, tgid and name of who writes next
 //! ```
@@ -59,6 +64,11 @@ impl<'a> Words<'a> {
         (cause, self.number())
     }
 
+    /// The bytes of all arguments that follow.
+    fn bytes(&mut self) -> Vec<u8> {
+        self.0.by_ref().flat_map(argument).collect()
+    }
+
     fn context(&mut self) -> u8 {
         let name = self.word();
         *Context::ALL.iter().find(|context| context.name() == name).expect(name) as u8
@@ -85,7 +95,7 @@ fn number(word: &str) -> u64 {
 
 /// The bytes of an argument.
 fn argument(word: &str) -> Vec<u8> {
-    let types = [("8", 1), ("16", 2), ("32", 4), ("64", 8)];
+    let types = [("8", 1), ("16", 2), ("32", 4), ("64", 8), ("128", 16)];
     for (kind, (bits, bytes)) in ["u", "i"].into_iter().flat_map(|kind| types.map(|ty| (kind, ty)))
     {
         let digits = word.strip_suffix(bits).and_then(|rest| rest.strip_suffix(kind));
@@ -95,6 +105,11 @@ fn argument(word: &str) -> Vec<u8> {
     }
     if let Some(text) = word.strip_prefix('"').and_then(|word| word.strip_suffix('"')) {
         return [&[text.len() as u8], text.as_bytes()].concat();
+    }
+    if let Some((text, size)) = word.rsplit_once(':') {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.resize(size.parse().expect(word), 0);
+        return bytes;
     }
     let hex = word.strip_prefix('x').expect(word);
     let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
@@ -135,6 +150,7 @@ struct Compiler<'a> {
     is_stream: bool,
     is_open: bool,
     has_system: bool,
+    images: Vec<(u32, u32, Vec<u8>, &'a str)>,
     has_images: bool,
     component: u32,
     ring: Option<Current>,
@@ -163,13 +179,14 @@ pub fn compile(text: &str, build_id: &[u8]) -> Vec<u8> {
 impl<'a> Compiler<'a> {
     fn line(&mut self, first: &str, words: &mut Words<'a>) {
         match first {
+            "version" => self.b = Builder::of_version(words.number()),
             "stream" => self.is_stream = true,
             "open" => self.is_open = true,
             "host" => self.host = Some(words.word()).filter(|host| *host != "-").unwrap_or(""),
             "boot" => self.boot = [words.number(); 16],
             "real" => self.real = words.number(),
             "page" => self.begin_page(words),
-            "read" | "call" | "lost" | "left" | "writer" => self.entry(first, words),
+            "read" | "call" | "lost" | "left" | "writer" | "control" => self.entry(first, words),
             _ => {
                 self.end_ring();
                 self.section(first, words);
@@ -181,6 +198,16 @@ impl<'a> Compiler<'a> {
         if !std::mem::replace(&mut self.has_system, true) {
             self.b.system_of(self.host, self.boot);
         }
+        if first == "component" && !std::mem::replace(&mut self.has_images, true) {
+            self.images.push((1, 4, self.build_id.to_vec(), "test_mod"));
+        }
+        if first != "image" && !self.images.is_empty() {
+            let images = std::mem::take(&mut self.images);
+            let all =
+                images.iter().map(|(first, count, id, name)| (*first, *count, &id[..], *name));
+            let all: Vec<_> = all.collect();
+            self.b.images(&all);
+        }
         match first {
             "clock" => {
                 let kind = ["mono", "counter", "mixed"].into_iter().zip(1..);
@@ -191,21 +218,18 @@ impl<'a> Compiler<'a> {
                     let clock = all.next().unwrap();
                     let mono = all.next().unwrap_or(clock);
                     let boot = all.next().unwrap_or(mono);
-                    [clock, mono, boot, self.real + boot]
+                    [clock, mono, boot, self.real + boot, all.next().unwrap_or(0)]
                 };
                 let pairs: Vec<_> = words.0.by_ref().map(pair).collect();
                 self.b.clock(kind, &pairs);
             }
             "image" => {
                 let (first, count, name) = (words.number(), words.number(), words.word());
-                let id = words.0.next().map_or(self.build_id, str::as_bytes);
-                self.b.images(&[(first, count, id, name)]);
+                let id = words.0.next().map(|id| id.replace('_', " ").into_bytes());
+                self.images.push((first, count, id.unwrap_or(self.build_id.to_vec()), name));
                 self.has_images = true;
             }
             "component" => {
-                if !std::mem::replace(&mut self.has_images, true) {
-                    self.b.images(&[(1, 4, self.build_id, "test_mod")]);
-                }
                 let (id, name) = (words.number(), words.word());
                 let (mut gone, mut lost, mut cleared) = (0, [0; 8], 0);
                 while let Some(word) = words.0.next() {
@@ -223,6 +247,10 @@ impl<'a> Compiler<'a> {
                 self.b.component_of(id, name, gone, lost, cleared);
             }
             "ring" => self.begin_ring(words),
+            "section" => {
+                let kind = words.number();
+                self.b.section(kind, &words.bytes());
+            }
             "released" => {
                 let (ring, records) = (words.number(), words.number());
                 self.b.released(self.component, ring, records);
@@ -299,9 +327,9 @@ impl<'a> Compiler<'a> {
         match first {
             "call" => {
                 let site = words.number();
-                let payload: Vec<u8> = words.0.by_ref().flat_map(argument).collect();
-                page.raw_record(clock, site, &payload);
+                page.raw_record(clock, site, &words.bytes());
             }
+            "control" => page.control(clock, words.number(), &words.bytes()),
             "lost" => {
                 let cause = words.cause();
                 let count = words.number();

@@ -9,8 +9,8 @@ use blog_table::bytes::hex;
 use serde_json::Value;
 
 use super::{
-    image,
-    snapshot::{Builder, Page, Ring, BOOT_ID},
+    fixture, image,
+    snapshot::{Builder, BOOT_ID},
 };
 
 const S: u64 = 1_000_000_000;
@@ -123,33 +123,15 @@ impl Rig {
     }
 }
 
-/// Five records of a task, a softirq and a worker, in two components.
+/// Five records of a task, a softirq and a worker, in two components. An error is stored as its
+/// negative number; the third record is of `State::Busy { tag: 3 }`.
+const SNAPSHOT: &str = "
+    real 1700000000s; clock mono 0 100s; component 1 disk gone 17
+    ring 1 task 42 fio records 8; page 2 from 5; call 1s 1 8u32 4096u64
+    call 2s 2 x0971756575651b5b324a -5i32; call 3s 3 1u8 3u32
+    ring 2 softirq 1 records 0; page 1 base 1s; call 2000000500 4
+    component 2 other; ring 1 task 7 kworker/0:1 records 0; page 1 base 1s; call 4s 1 1u32 2u64";
+
 pub fn snapshot(build_id: &[u8]) -> Vec<u8> {
-    let mut b = Builder::new();
-    b.system(BOOT_ID)
-        .clock(1, &CLOCK)
-        .images(&[(1, 4, build_id, "test_mod")])
-        .component_with_losses(1, "disk", 17, [0; 8]);
-    let mut fio = Ring::task(1, 1, 42, "fio");
-    fio.records = 5 + 3;
-    b.ring(&fio);
-    let mut p = Page::new(1, 2, S, 5);
-    p.record(S, 1, (&8u32, &0x1000u64));
-    // An error is stored as its negative number.
-    p.record(2 * S, 2, ("queue\x1b[2J", &-5i32));
-    // State::Busy { tag: 3 }
-    p.record(3 * S, 3, (&1u8, &3u32));
-    b.page(&fio, &p);
-    let softirq = Ring::softirq(1, 2, 1);
-    b.ring(&softirq);
-    let mut p = Page::new(2, 1, S, 0);
-    p.record(2 * S + 500, 4, ());
-    b.page(&softirq, &p);
-    b.component(2, "other");
-    let task = Ring::task(2, 1, 7, "kworker/0:1");
-    b.ring(&task);
-    let mut p = Page::new(1, 1, S, 0);
-    p.record(4 * S, 1, (&1u32, &2u64));
-    b.page(&task, &p);
-    b.end()
+    fixture::compile(SNAPSHOT, build_id)
 }

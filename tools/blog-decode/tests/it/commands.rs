@@ -5,8 +5,8 @@
 use std::fs;
 
 use crate::common::{
-    commands, image,
-    rig::{snapshot, Rig, CLOCK},
+    commands, fixture, image,
+    rig::{snapshot, Rig},
     snapshot::{Builder, Page, Ring, BOOT_ID},
     stream::as_stream,
 };
@@ -17,45 +17,33 @@ const MS: u64 = 1_000_000;
 const S: u64 = 1000 * MS;
 
 /// A hundred records of a task and of a softirq: tag n takes n us, from one to the other.
-fn hundred(rig: &Rig) -> Vec<u8> {
-    let mut b = Builder::new();
-    b.system_of("one", BOOT_ID)
-        .clock(1, &[[0; 4], [20 * S; 4]])
-        .images(&[(1, 4, &rig.build_id, "test_mod")])
-        .component(1, "disk");
-    for (mut ring, late) in [(Ring::task(1, 1, 7, "fio"), 0), (Ring::softirq(1, 2, 0), 1)] {
-        let mut page = Page::new(ring.ring, 1, 0, 0);
-        for n in 1..=100u32 {
-            let us = 1000 + late;
-            page.record(u64::from(n) * us * 1000, 1, (&n, &(1 + late)));
-        }
-        ring.records = page.records().into();
-        b.ring(&ring).page(&ring, &page);
+fn hundred() -> String {
+    let mut text = "host one; clock mono 0 20s; component 1 disk
+        ring 1 task 7 fio; page 1 base 0; read 1ms..101ms/1; ring 2 softirq 0; page 1 base 0"
+        .to_owned();
+    for n in 1..=100 {
+        text += &format!("; call {}us 1 {n}u32 2u64", 1001 * n);
     }
-    b.end()
+    text
 }
 
-/// Records of the first and of the third call site have left their rings, two while the snapshot was
-/// read; of those in a ring, the first one was cleared.
-fn since_boot(rig: &Rig) -> Vec<u8> {
-    let counts = |late: u32, counts: [u64; 4]| {
-        let head = [1, late].into_iter().flat_map(u32::to_le_bytes);
-        let counts = counts.into_iter().flat_map(u64::to_le_bytes);
-        head.chain(counts).collect::<Vec<_>>()
-    };
-    let mut b = Builder::new();
-    b.system(BOOT_ID)
-        .clock(1, &CLOCK)
-        .images(&[(1, 4, &rig.build_id, "test_mod")])
-        .section(9, &counts(0, [10, 0, 3, 0]))
-        .cleared_component(1, "disk", 2 * S);
-    let ring = Ring::task(1, 1, 42, "fio");
-    let mut page = Page::new(1, 1, S, 0);
-    page.record(S, 1, (&8u32, &0x1000u64));
-    page.record(3 * S, 4, ());
-    b.ring(&ring).page(&ring, &page);
-    b.section(9, &counts(1, [12, 0, 3, 0])).end()
-}
+/// No records; times that go back; call sites 1 and 3, whose records have left their rings, two
+/// while the snapshot was read, with a record that was cleared; and a stream of two pages.
+const FILES: [(&str, &str); 4] = [
+    ("empty", "component 1 disk"),
+    (
+        "back",
+        "component 1 disk; ring 1 task 42 fio records 0
+         page 1; call 50s 4; page 2; call 2s 4; page 3; call 60s 4",
+    ),
+    (
+        "since-boot",
+        "image 1 4 test_mod; section 9 1u32 0u32 10u64 0u64 3u64 0u64; component 1 disk cleared 2s
+         ring 1 task 42 fio records 0; page 1; call 1s 1 8u32 4096u64; call 3s 4
+         section 9 1u32 1u32 12u64 0u64 3u64 0u64",
+    ),
+    ("stream", "stream; component 1 disk; ring 1 task 42 fio; page 1; call 0 4; page 2; call 1s 4"),
+];
 
 /// The capture of a stream of 18,000 s with a pair of clocks a second, in which the machine slept
 /// four times for an hour. Each fourth second has a record of what CLOCK_MONOTONIC and
@@ -103,17 +91,37 @@ fn long_capture(rig: &Rig, kind: u32) -> Vec<u8> {
     as_stream(b.bytes)
 }
 
-/// A stream with two records of a task, in two pages.
-fn stream(rig: &Rig) -> Vec<u8> {
-    let ring = Ring::task(1, 1, 42, "fio");
-    let mut b = rig.disk(&CLOCK);
-    b.ring(&ring);
-    for n in 0..2 {
-        let mut page = Page::new(1, 1 + n, n * S, n);
-        page.record(n * S, 4, ());
-        b.page(&ring, &page);
+/// A module with private arguments, and records of both of its calls, which have each form of
+/// these.
+fn private(rig: &Rig) {
+    const STR: u64 = 0x32 | 0x22 << 8;
+    const U32: u64 = 0x32 | 0x03 << 8;
+    let calls = [image::Call {
+        line: 1,
+        level: 3,
+        format: "open {name:>4} by {uid:#x}",
+        args: &[("name", STR), ("uid", U32)],
+    }];
+    let c_calls = [image::CCall {
+        line: 2,
+        format: r#""open %4s by %x""#,
+        arguments: "blog_private(name), blog_private(uid)",
+    }];
+    let dir = rig.path("private");
+    fs::create_dir(&dir).unwrap();
+    let ko = image::module_with_c(&dir, "test-mod.ko", "private", &calls, &c_calls);
+    let id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
+    let mut text =
+        "clock mono 0 100s; image 1 2 test_mod; component 1 disk; ring 1 task 7 fio; page 1"
+            .to_owned();
+    for site in [1, 2] {
+        text += &format!(
+            ";call {site}s {site} 0u8 7994u64 0u8 18446744073709551615u64
+             call {site}s {site} 1u8 0u64 1u8 0u64
+             call {site}s {site} 2u8 3u64 x616263 2u8 42u64"
+        );
     }
-    as_stream(b.bytes)
+    rig.write("private/snap", fixture::compile(&text, &id));
 }
 
 /// What the commands are for.
@@ -126,22 +134,15 @@ fn files(rig: &Rig) {
     fs::create_dir(rig.path("other")).unwrap();
     image::module(&rig.path("other"), "other.ko", "two");
 
-    rig.write("empty", rig.disk(&CLOCK).end());
-    let mut b = rig.disk(&CLOCK);
-    let ring = Ring::task(1, 1, 42, "fio");
-    b.ring(&ring);
-    for (seq, at) in [(1, 50), (2, 2), (3, 60)] {
-        let mut p = Page::new(1, seq, at * S, seq - 1);
-        p.record(at * S, 4, ());
-        b.page(&ring, &p);
+    for (name, text) in FILES {
+        let text = format!("real 1700000000s; clock mono 0 100s; {text}");
+        rig.write(name, fixture::compile(&text, &rig.build_id));
     }
-    rig.write("back", b.end());
-    rig.write("since-boot", since_boot(rig));
+    rig.write("hundred", fixture::compile(&hundred(), &rig.build_id));
     for (kind, name) in [(1, "long-mono"), (2, "long-counter"), (3, "long-mixed")] {
         rig.write(name, long_capture(rig, kind));
     }
-    rig.write("hundred", hundred(rig));
-    rig.write("stream", stream(rig));
+    private(rig);
 }
 
 #[test]

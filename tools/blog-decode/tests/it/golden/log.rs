@@ -3,15 +3,12 @@
 //! The log that the golden files show: each type, each level, each context, losses of several
 //! causes, records without a side table, tasks, and text that outputs must escape.
 
-use blog_table::{descriptor::Site, format::Table};
+use blog_table::{bytes::hex, descriptor::Site, format::Table};
 
 use crate::common::{
+    fixture,
     image::{Call, STATE},
-    snapshot::{padded, Builder, Page, Ring, BOOT_ID},
 };
-
-/// The module of the side table that is there.
-pub const MODULE: &str = "golden_mod";
 
 const fn call(
     line: u32,
@@ -48,137 +45,14 @@ pub const CALLS: &[Call] = &[
 
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
-/// Suspended for so long before the first record.
-const SUSPENDED: u64 = 7 * SECOND;
 
-/// A record's payload: the bytes of its arguments, one after the other.
-fn payload(parts: &[&[u8]]) -> Vec<u8> {
-    parts.concat()
+/// A string as an argument: its length, and its bytes.
+fn tail(text: &str) -> String {
+    format!("x{}", hex(&[&[text.len() as u8], text.as_bytes()].concat()))
 }
 
-/// A length, and the bytes after it.
-fn tail(bytes: &[u8]) -> Vec<u8> {
-    [&[bytes.len() as u8], bytes].concat()
-}
-
-fn disk(b: &mut Builder, late: bool, version: u32) {
-    b.component_with_losses(1, "disk", 17, [0; 8]);
-    let mut fio = Ring::task(1, 1, 4242, "fio");
-    fio.records = 5 + 6 + u64::from(late);
-    b.ring(&fio);
-    let mut p = Page::new(1, 2, SECOND, 5);
-    p.record(SECOND + 1_234, 1, (&8u32, &0x1000u64));
-    p.record(SECOND + 2 * MS, 2, ("sda \"1\"\t\x1b[2J é", &-5i32));
-    // State::Busy { tag: 3 } and State::Idle
-    p.record(SECOND + 3 * MS, 3, (&1u8, &3u32));
-    p.raw_record(SECOND + 4 * MS, 3, &payload(&[&[0; 5]]));
-    p.lost(SECOND + 5 * MS, 0, 120);
-    p.raw_record(
-        SECOND + 6 * MS,
-        5,
-        &payload(&[&1_500i64.to_le_bytes(), &[2, 0, 0x5e, 0x10, 0, 0xff], &tail(b"q7")]),
-    );
-    b.page(&fio, &p);
-    // The clock's low bits wrap on this page.
-    let mut p = Page::new(1, 3, 60 * SECOND, 10);
-    p.raw_record(70 * SECOND, 9, &payload(&[&tail(b"two\nlines, \"quoted\", <b>&amp;</b>")]));
-    if late {
-        p.record(71 * SECOND, 1, (&16u32, &u64::MAX));
-    }
-    b.page(&fio, &p);
-    let mut softirq = Ring::softirq(1, 2, 1);
-    softirq.records = 2;
-    b.ring(&softirq);
-    let mut p = Page::new(2, 1, SECOND, 0);
-    p.raw_record(SECOND + 2 * MS + 1, 4, &[]);
-    p.raw_record(
-        SECOND + 3 * MS,
-        6,
-        &payload(&[
-            &0xffff_8880_0000_1000u64.to_le_bytes(),
-            &[1],
-            &u32::from('🦀').to_le_bytes(),
-            &i128::MIN.to_le_bytes(),
-        ]),
-    );
-    b.page(&softirq, &p);
-    let mut nmi = Ring::softirq(1, 3, 0);
-    (nmi.context, nmi.records) = (3, 1);
-    let mut p = Page::new(3, 1, SECOND, 0);
-    p.raw_record(SECOND + 7 * MS, 8, &payload(&[&tail(&[0xde, 0xad, 0xbe])]));
-    if version >= 3 {
-        p.raw_record(SECOND + 8 * MS, PROBE, &77u32.to_le_bytes());
-        nmi.records += 1;
-    }
-    b.ring(&nmi);
-    b.page(&nmi, &p);
-    if version >= 4 {
-        // A task has got the ring of the softirq, which had logged three records more.
-        b.released(1, 2, softirq.records);
-        b.component_with_losses(1, "disk", 17 + softirq.records + 3, [0; 8]);
-    }
-}
-
-fn net(b: &mut Builder, late: bool) {
-    // The records at 2 s are older. Version 1 doesn't say so.
-    b.cleared_component(2, "net", 2 * SECOND + 1);
-    let mut irq = Ring::softirq(2, 1, 3);
-    (irq.context, irq.records) = (2, 2);
-    irq.lost[2] = 4;
-    b.ring(&irq);
-    let mut p = Page::new(1, 1, SECOND, 0);
-    let mut v6 = [0; 16];
-    (v6[0], v6[1], v6[15]) = (0xfe, 0x80, 1);
-    let ttl: &[u8] = &[1, 64];
-    for sent in [[0, 99, 0, 0, 0], [1, 0xf5, 0xff, 0xff, 0xff]] {
-        let bytes = payload(&[ttl, &sent, &[192, 0, 2, 1], &v6]);
-        p.raw_record(2 * SECOND, 7, &bytes);
-    }
-    b.page(&irq, &p);
-    // An overflow ring, with two writers
-    let mut shared = Ring::shared(2, 2, 0);
-    shared.records = 3;
-    if late {
-        shared.records += 1;
-        (shared.lost[1], shared.told[1]) = (2, 2);
-    }
-    b.ring(&shared);
-    let mut p = Page::new(2, 1, 3 * SECOND, 0);
-    p.writer(3 * SECOND, 0, 2, (77, 70, "kworker/2:1"));
-    p.raw_record(3 * SECOND, 10, &payload(&[&1500u16.to_le_bytes(), &[1, 2, 0xfe, 0xff]]));
-    p.writer(4 * SECOND, 1, 2, (-1, -1, ""));
-    p.raw_record(4 * SECOND, 4, &[]);
-    // Of the module whose table is missing
-    p.raw_record(5 * SECOND, 101, &7u64.to_le_bytes());
-    if late {
-        p.lost(6 * SECOND, 1, 2);
-        p.raw_record(6 * SECOND + MS, 4, &[]);
-    }
-    b.page(&shared, &p);
-}
-
-/// The tasks: of the log, blocked and running, and one that never wrote.
-fn tasks(b: &mut Builder) {
-    let mut bytes = Vec::new();
-    for (pid, tgid, comm, state, flags, cpu) in [
-        (4242i32, 4242i32, "fio", b'D', 0, 1u32),
-        (77, 70, "kworker/2:1", b'R', 1 | 2, 2),
-        (1, 1, "init", b'S', 0, 0),
-    ] {
-        bytes.extend([pid.to_le_bytes(), tgid.to_le_bytes()].concat());
-        bytes.extend(padded::<16>(comm));
-        bytes.extend([state, flags, 0, 0]);
-        bytes.extend(cpu.to_le_bytes());
-    }
-    b.section(8, &bytes);
-}
-
-/// The site of a probe.
-const PROBE: u32 = 200;
-const PROBE_ID: &[u8] = b"build id of a probe!";
-
-/// The probe's side table.
-fn table(b: &mut Builder) {
+/// A probe's side table.
+fn table() -> String {
     let site = Site {
         line: 1,
         level: 3,
@@ -189,60 +63,66 @@ fn table(b: &mut Builder) {
         ..Site::default()
     };
     let table = Table {
-        build_id: PROBE_ID.to_vec(),
+        build_id: b"build id of a probe!".to_vec(),
         name: "probe".into(),
         sites: vec![site],
         ..Table::default()
     };
-    b.section(10, &table.encode().unwrap());
+    format!("x{}", hex(&table.encode().unwrap()))
 }
 
-/// Two tasks wait: one for a mutex of another, which waits for a lock of readers who are gone.
-fn waits(b: &mut Builder) {
-    let mut bytes = Vec::new();
-    for (lock, pid, holder, kind, flags) in
-        [(0x1000u64, 4242i32, 77i32, 1u32, 0u32), (0x2000, 77, 1, 4, 1 | 2)]
-    {
-        bytes.extend(lock.to_le_bytes());
-        bytes.extend([pid.to_le_bytes(), holder.to_le_bytes()].concat());
-        bytes.extend([kind.to_le_bytes(), flags.to_le_bytes()].concat());
-    }
-    b.section(11, &bytes);
-}
-
-/// How many records of the first sites have left their rings.
-fn counts(b: &mut Builder, is_late: bool) {
-    let mut bytes = [1, u32::from(is_late)].map(u32::to_le_bytes).concat();
-    for n in [4 + u64::from(is_late), 0, 2] {
-        bytes.extend(n.to_le_bytes());
-    }
-    b.section(9, &bytes);
-}
-
-/// A snapshot of this version of the file; `late` is the same a while later.
+/// A snapshot of this version of the file; `late` is the same a while later. The machine was
+/// suspended for 7 s before the first record.
+///
+/// Of component "disk": a ring of a task, on whose second page the clock's low bits wrap, and rings
+/// of a softirq and an NMI; since version 4 of the file, a task got the ring of the softirq, which
+/// had logged three records more. Of "net", whose records up to 2 s were cleared, which version 1
+/// doesn't have: a ring of an interrupt, and an overflow ring with two writers and a record of the
+/// module without a table. Two tasks wait: one for a mutex of the other, which waits for a lock of
+/// readers who are gone.
 pub fn snapshot(build_id: &[u8], late: bool, version: u32) -> Vec<u8> {
-    let mut b = Builder::of_version(version);
-    let real = 1_790_000_000 * SECOND;
-    let pair = |t: u64| [t, t, t + SUSPENDED, real + t + SUSPENDED, t + MS];
-    let mut images: Vec<(u32, u32, &[u8], &str)> =
-        vec![(1, CALLS.len() as u32, build_id, MODULE), (100, 2, &[0x5a; 20], "gone_mod")];
-    b.system(BOOT_ID).clock(1, &[pair(0), pair(100 * SECOND)]);
-    if version >= 3 {
-        table(&mut b);
-        images.push((PROBE, 1, PROBE_ID, "probe"));
-    }
-    b.images(&images);
-    tasks(&mut b);
-    if version >= 3 {
-        waits(&mut b);
-        counts(&mut b, false);
-    }
-    disk(&mut b, late, version);
-    net(&mut b, late);
-    if version >= 3 {
-        counts(&mut b, true);
-    }
-    b.end()
+    let since = |least: u32, text: &'static str| if version >= least { text } else { "" };
+    let later = |text: &'static str| if late { text } else { "" };
+    let address = "xfe800000000000000000000000000001";
+    let text = format!(
+        "version {version}; real 1790000000s; clock mono 0=0=7s=1ms 100s=100s=107s=100001ms
+         {probe}
+         image 1 10 golden_mod; image 100 2 gone_mod ZZZZZZZZZZZZZZZZZZZZ
+         {probe_image}
+         section 8 4242i32 4242i32 fio:16 68u8 0u8 0u16 1u32 77i32 70i32 kworker/2:1:16 \
+             82u8 3u8 0u16 2u32 1i32 1i32 init:16 83u8 0u8 0u16 0u32
+         {waits}; {counts}
+         component 1 disk gone 17
+         ring 1 task 4242 fio records {taken} lost no-page 0 told no-page 0
+         page 2 from 5 base 1s; call 1000001234 1 8u32 4096u64
+         call 1002ms 2 {name} -5i32; call 1003ms 3 1u8 3u32; call 1004ms 3 x0000000000
+         lost 1005ms no-page 120; call 1006ms 5 1500i64 x02005e1000ff x027137
+         page 3 from 10 base 60s; call 70s 9 {text}; {last}
+         ring 2 softirq 1; page 1 base 1s; call 1002000001 4
+         call 1003ms 6 x001000008088ffff 1u8 129408u32 -170141183460469231731687303715884105728i128
+         ring 3 nmi 0; page 1 base 1s; call 1007ms 8 x03deadbe; {probed}
+         {released}
+         component 2 net cleared 2000000001
+         ring 1 hardirq 3 lost too-long 4; page 1 base 1s
+         call 2s 7 x0140 x0063000000 xc0000201 {address}
+         call 2s 7 x0140 x01f5ffffff xc0000201 {address}
+         ring 2 shared 0; page 1 base 3s; writer 3s task 2 77 70 kworker/2:1
+         call 3s 10 1500u16 x0102feff; writer 4s softirq 2 -1 -1; call 4s 4; call 5s 101 7u64
+         {nested}; {counts_late}",
+        probe = if version >= 3 { format!("section 10 {}", table()) } else { String::new() },
+        probe_image = since(3, "image 200 1 probe build_id_of_a_probe!"),
+        waits = since(3, "section 11 4096u64 4242i32 77i32 1u32 0u32 8192u64 77i32 1i32 4u32 3u32"),
+        counts = since(3, "section 9 1u32 0u32 4u64 0u64 2u64"),
+        taken = 11 + u32::from(late),
+        name = tail("sda \"1\"\t\x1b[2J é"),
+        text = tail("two\nlines, \"quoted\", <b>&amp;</b>"),
+        last = later("call 71s 1 16u32 18446744073709551615u64"),
+        probed = since(3, "call 1008ms 200 77u32"),
+        released = since(4, "released 2 2; component 1 disk gone 22"),
+        nested = later("lost 6s nested 2; call 6001ms 4"),
+        counts_late = since(3, "section 9 1u32 1u32 5u64 0u64 2u64"),
+    );
+    fixture::compile(&text, build_id)
 }
 
 /// A boot of a machine: since when in ms of real time, and how long ago that is when it logs.
@@ -261,25 +141,22 @@ pub const BOOTS: [Boot; 3] = [
     Boot { file: "beta.snap", host: "beta", id: 0xb1, up: 1_000, first: 0 },
 ];
 
-/// Three records of a thread a ms apart; those of beta come half a ms after those of alpha.
+/// Three records of a thread a ms apart; those of beta come half a ms after those of alpha. The
+/// ring's clock is not the one since boot.
 pub fn boot(build_id: &[u8], boot: &Boot) -> Vec<u8> {
-    let real = 1_790_000_000 * SECOND + boot.first * MS - boot.up * MS;
-    // The ring's clock is not the one since boot.
-    let pair = |t: u64| [t, t, t + SECOND, real + t + SECOND];
-    let late = if boot.host == "beta" { MS / 2 } else { 0 };
-    let start = boot.up * MS + late - SECOND;
-    let mut b = Builder::new();
-    b.system_of(boot.host, [boot.id; 16])
-        .clock(1, &[pair(0), pair(start + 3 * MS)])
-        .images(&[(1, CALLS.len() as u32, build_id, MODULE)])
-        .component(1, "disk");
-    let mut fio = Ring::task(1, 1, 4242, "fio");
-    fio.records = 5;
-    b.ring(&fio);
-    let mut p = Page::new(1, 1, start, 2);
+    let Boot { host, id, up, first, .. } = *boot;
+    let real = 1_790_000_000 * SECOND + first * MS - up * MS;
+    let late = if host == "beta" { MS / 2 } else { 0 };
+    let start = up * MS + late - SECOND;
+    let end = start + 3 * MS;
+    let mut text = format!(
+        "host {host}; boot {id}; real {real}; clock mono 0=0=1s {end}={end}={}
+         image 1 10 golden_mod; component 1 disk
+         ring 1 task 4242 fio records 5; page 1 from 2 base {start}",
+        end + SECOND
+    );
     for n in 0..3 {
-        p.record(start + n * MS, 1, (&(n as u32), &(u64::from(boot.id) << 8 | n)));
+        text += &format!("; call {} 1 {n}u32 {}u64", start + n * MS, u64::from(id) << 8 | n);
     }
-    b.page(&fio, &p);
-    b.end()
+    fixture::compile(&text, build_id)
 }
