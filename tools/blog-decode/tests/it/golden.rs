@@ -2,8 +2,8 @@
 
 //! What each output looks like, to the byte: the files in `golden/expected` are what the program
 //! makes of two small snapshots there, and of two of each later version of the file in a folder of
-//! its own. `BLOG_BLESS=1 cargo test -p blog-decode golden` makes all of them anew; look at the
-//! difference before you commit it.
+//! its own. What such a folder lacks is as for the version before. `BLOG_BLESS=1 cargo test -p
+//! blog-decode golden` makes all of them anew; look at the difference before you commit it.
 //!
 //! That the traces are right for those who read them is tested elsewhere (`tests/suites/test_convert.py`).
 
@@ -60,29 +60,37 @@ fn make() {
         let id = read_table(&table, |_| true).unwrap().unwrap().build_id;
         for (set, version) in SETS {
             for (name, late) in [(OLD, false), (NEW, true)] {
-                check_bytes(&in_set(set, name), &log::snapshot(&id, late, version));
+                check_bytes(set, name, &log::snapshot(&id, late, version));
             }
         }
     });
 }
 
-/// A file of a set, from `expected` on.
-fn in_set(set: &str, name: &str) -> String {
-    Path::new(set).join(name).to_str().unwrap().to_owned()
+/// The folders that may have a golden file of this set, in the order in which they are looked at.
+fn places(set: &str) -> Vec<&str> {
+    let known = SETS.iter().position(|(known, _)| *known == set);
+    known.map_or(vec![set], |at| SETS[..=at].iter().rev().map(|(set, _)| *set).collect())
 }
 
-/// Compares with the golden file, or makes it.
-fn check_bytes(name: &str, got: &[u8]) {
-    let path = expected().join(name);
+/// Compares with the golden file, or makes it where the version before has another one.
+fn check_bytes(set: &str, name: &str, got: &[u8]) {
+    let files: Vec<_> = places(set).iter().map(|set| expected().join(set).join(name)).collect();
     if bless() {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, got).unwrap();
+        let before = files[1..].iter().find_map(|path| fs::read(path).ok());
+        if before.as_deref() == Some(got) {
+            let _ = fs::remove_file(&files[0]);
+        } else {
+            fs::create_dir_all(files[0].parent().unwrap()).unwrap();
+            fs::write(&files[0], got).unwrap();
+        }
         return;
     }
-    let want = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let path = files.iter().find(|path| path.exists()).unwrap_or(&files[0]);
+    let want = fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     if want != got {
         // Beside the target, for a closer look.
-        let seen = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace('/', "-"));
+        let seen =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{set}-{name}").replace('/', "-"));
         fs::write(&seen, got).unwrap();
         let at = want.iter().zip(got).take_while(|(a, b)| a == b).count();
         let line = 1 + want[..at].iter().filter(|b| **b == b'\n').count();
@@ -99,8 +107,9 @@ fn check_bytes(name: &str, got: &[u8]) {
 fn run(set: &str, args: &[&str]) -> Output {
     make();
     // Where all messages are printed, the result is partial: those of gone_mod have no table.
-    let is_whole =
-        ["stats", "sites", "--newer-than", "check"].contains(&args[0]) && args[1] != "--by";
+    let is_whole = ["stats", "sites", "--newer-than", "check"].contains(&args[0])
+        && args[1] != "--by"
+        || args.contains(&"-p");
     let table = match set {
         "" => TABLE.to_owned(),
         _ => format!("../{TABLE}"),
@@ -134,9 +143,9 @@ fn check(name: &str, args: &[&str]) {
     for (set, _) in SETS {
         for jobs in all {
             let output = run(set, &[args, jobs].concat());
-            check_bytes(&in_set(set, name), &output.stdout);
+            check_bytes(set, name, &output.stdout);
             if !output.status.success() {
-                check_bytes(&in_set(set, "stderr.txt"), &output.stderr);
+                check_bytes(set, "stderr.txt", &output.stderr);
             }
         }
     }
@@ -147,13 +156,18 @@ type Bytes = fn(&Path) -> Vec<u8>;
 
 /// Converts into a file or directory of a temporary directory, and compares golden files with it.
 fn convert(form: &str, files: &[(&str, Bytes)]) {
+    convert_with(form, &[], files);
+}
+
+fn convert_with(form: &str, args: &[&str], files: &[(&str, Bytes)]) {
     for (set, _) in SETS {
         let temporary = tempfile::tempdir().unwrap();
         let path = temporary.path().join("made");
-        let output = run(set, &["convert", "--to", form, "-o", path.to_str().unwrap(), NEW]);
+        let to = ["convert", "--to", form, "-o", path.to_str().unwrap(), NEW];
+        let output = run(set, &[&to, args].concat());
         assert!(output.stdout.is_empty(), "{output:?}");
         for (name, read) in files {
-            check_bytes(&in_set(set, name), &read(&path));
+            check_bytes(set, name, &read(&path));
         }
     }
 }
@@ -177,7 +191,7 @@ fn templates() {
 fn clocks() {
     for clock in ["wall", "mono", "raw", "delta"] {
         let name = format!("time-{clock}.txt");
-        check(&name, &["show", "-t", clock, "-c", "disk,net", NEW]);
+        check(&name, &["show", "-t", clock, "-p", "4242", NEW]);
     }
 }
 
@@ -273,7 +287,8 @@ fn perfetto() {
 
 #[test]
 fn html() {
-    convert("html", &[("html.txt", report)]);
+    let spans = ["--span", "read *", "state *", "--span", "read *", "nothing*", "-k", "component"];
+    convert_with("html", &spans, &[("html.txt", report)]);
 }
 
 #[test]
@@ -325,7 +340,7 @@ fn boots() {
     let check = |name: &str, args: &[&str]| {
         let output = run_with(0, dir, &[args, &names].concat(), TABLE);
         assert!(output.stderr.is_empty(), "{output:?}");
-        check_bytes(&format!("boots/{name}"), &output.stdout);
+        check_bytes("boots", name, &output.stdout);
     };
     check("text.txt", &["show"]);
     check("around.txt", &["show", "-g", "0xa201", "-C", "1"]);
@@ -342,11 +357,11 @@ fn boots() {
         let output = run_with(0, dir, &[&args[..], &names].concat(), TABLE);
         assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
     }
-    check_bytes("boots/html.txt", &report(&dir.join("html")));
-    check_bytes("boots/perfetto.pb", &unpacked(&fs::read(dir.join("perfetto")).unwrap()));
+    check_bytes("boots", "html.txt", &report(&dir.join("html")));
+    check_bytes("boots", "perfetto.pb", &unpacked(&fs::read(dir.join("perfetto")).unwrap()));
     for file in ["metadata", "records"] {
         let made = fs::read(dir.join("ctf").join(file)).unwrap();
-        check_bytes(&format!("boots/ctf-{file}"), &made);
+        check_bytes("boots", &format!("ctf-{file}"), &made);
     }
 }
 
@@ -385,15 +400,24 @@ fn report(path: &Path) -> Vec<u8> {
 fn columns(about: &str, text: &[u8], raw: &[u8]) -> Vec<u8> {
     let parsed: serde_json::Value = serde_json::from_str(about).unwrap();
     let n = parsed["records"].as_u64().unwrap() as usize;
+    let count = |kind: &serde_json::Value| kind["count"].as_u64().unwrap() as usize;
+    let spans: usize = parsed["spans"].as_array().unwrap().iter().map(count).sum();
     let (times, rest) = raw.split_at(8 * n);
+    let (lengths, rest) = rest.split_at(8 * spans);
     let (ends, rest) = rest.split_at(4 * n);
+    let (places, rest) = rest.split_at(3 * 4 * spans);
     let (lanes, sites) = rest.split_at(2 * n.next_multiple_of(2));
     let short = |list: &[u8], i: usize| u16::from_le_bytes([list[2 * i], list[2 * i + 1]]);
-    let mut out = format!("{about}\ntime lane site arguments message\n");
+    let double = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().unwrap());
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
+    let lengths: Vec<_> = lengths.chunks(8).map(double).collect();
+    let places: Vec<_> = places.chunks(4).map(word).collect();
+    let mut out =
+        format!("{about}\nspans {lengths:?} {places:?}\ntime lane site arguments message\n");
     let mut start = 0;
     for i in 0..n {
-        let time = f64::from_le_bytes(times[8 * i..8 * i + 8].try_into().unwrap());
-        let end = u32::from_le_bytes(ends[4 * i..4 * i + 4].try_into().unwrap()) as usize;
+        let time = double(&times[8 * i..8 * i + 8]);
+        let end = word(&ends[4 * i..4 * i + 4]) as usize;
         let (lane, site) = (short(lanes, i), short(sites, i));
         let count = parsed["sites"][usize::from(site)]["args"].as_array().map_or(0, Vec::len);
         let (places, message) = text[start..end].split_at(2 * count);
