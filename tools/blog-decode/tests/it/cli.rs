@@ -9,12 +9,11 @@ use std::{
 };
 
 use crate::common::{
-    rig::{snapshot, Rig, Said, CLOCK},
-    snapshot::{Builder, Page, Ring, BOOT_ID},
+    rig::{snapshot, Rig},
+    snapshot::{Page, Ring},
 };
 use blog_decode_core::sidetable::read_table;
 use ruzstd::encoding::CompressionLevel;
-use serde_json::Value;
 
 fn rig() -> Rig {
     let rig = Rig::new();
@@ -85,41 +84,6 @@ fn a_newer_version_is_refused_by_both_versions() {
     let expected = format!("version {}, but this program reads {reads}", reads + 1);
     assert!(said.err.contains(&expected), "{said:?}");
     assert_eq!(said.status, 1);
-}
-
-#[test]
-fn all_files_in_one_file_are_read() {
-    let rig = rig();
-    let one = snapshot(&rig.build_id);
-    let mut other = Builder::new();
-    let second = 1_000_000_000;
-    other
-        .system(BOOT_ID)
-        .clock(1, &CLOCK)
-        .images(&[(1, 4, &rig.build_id, "test_mod")])
-        .component(9, "third");
-    let ring = Ring::task(9, 1, 9, "dd");
-    let mut page = Page::new(1, 1, second, 0);
-    page.record(5 * second, 1, (&5u32, &6u64));
-    let other = other.ring(&ring).page(&ring, &page).end();
-    let alone = rig.lines(&["snap"]).len();
-    rig.write("both", [&one[..], &other, &other].concat());
-    let text = rig.good(&["both"]);
-    assert_eq!(text.lines().count(), alone + 1, "{text}");
-    assert!(text.contains("third dd[9]: read 5 sectors at 0x6"));
-    // Where the first one is cut off, wherever that is, the other is there.
-    for len in [one.len() - 3, one.len() - 100, one.len() / 2] {
-        rig.write("both", [&one[..len], &other].concat());
-        let Said { status, out, .. } = rig.run(&["both"]);
-        assert_eq!(status, 1);
-        assert!(out.contains("third dd[9]: read 5 sectors at 0x6"), "{len}");
-    }
-    // From a pipe too.
-    let both = [&one[..], &other].concat();
-    let text = String::from_utf8(piped(&rig, &both).stdout).unwrap();
-    assert_eq!(text.lines().count(), alone + 1);
-    rig.write("both", both);
-    assert!(rig.lines(&["sites", "--used", "both"]).len() > 1);
 }
 
 #[test]
@@ -223,48 +187,5 @@ fn packed_files_are_read_like_others() {
         let said = rig.run(&[&file]);
         assert_ne!(said.status, 0);
         assert!(said.err.starts_with(&format!("blog-decode: {file}")), "{said:?}");
-    }
-}
-
-#[test]
-fn a_damaged_clock_spoils_nothing_else() {
-    let rig = rig();
-    let pair = [1_000_000_000, 1_000_000_000, 1_000_000_000, 1_700_000_000_000_000_000];
-    let mut b = rig.disk(&[[0, 0, 0, 1_699_999_999_000_000_000], pair]);
-    let ring = Ring::task(1, 1, 42, "fio");
-    b.ring(&ring);
-    let mut p = Page::new(1, 1, 0, 0);
-    p.record(1, 4, ());
-    b.page(&ring, &p);
-    let ring = Ring::task(1, 2, 43, "far");
-    b.ring(&ring);
-    let mut p = Page::new(2, 1, u64::MAX, 0);
-    p.record(u64::MAX, 4, ());
-    b.page(&ring, &p);
-    rig.write("far", b.end());
-    let all = rig.json(&["far"]);
-    assert_eq!((&all[0]["boot_ns"], &all[1]["boot_ns"]), (&1.into(), &Value::Null));
-    assert_eq!(
-        (&all[1]["wall_ns"], &all[1]["clock"], &all[1]["clock_text"]),
-        (&Value::Null, &Value::Null, &u64::MAX.to_string().into())
-    );
-    for form in ["ctf", "otlp", "perfetto", "parquet"] {
-        let said = rig.run(&["convert", "--to", form, "-o", form, "far"]);
-        assert_eq!(said.status, 1, "{said:?}");
-        let left_out = "1 records or losses left out";
-        assert!(said.err.contains(left_out), "{said:?}");
-    }
-    assert!(rig.path("ctf/metadata").exists());
-    let dates = fs::read_dir(rig.path("parquet")).unwrap();
-    let dates: Vec<_> = dates.map(|d| d.unwrap().file_name()).collect();
-    assert_eq!(dates, ["date=2023-11-14"]);
-    let text = rig.read("otlp");
-    let times = text.matches("timeUnixNano").count();
-    let known = text.matches("\"timeUnixNano\":\"1699999999000000001\"").count();
-    assert_eq!((times, known), (1, 1), "{text}");
-    // No number in its counts has more than 64 bits either.
-    for object in rig.json(&["stats", "far"]) {
-        let mut values = object.as_object().unwrap().values();
-        assert!(values.all(|value| !value.is_f64()), "{object}");
     }
 }

@@ -6,7 +6,7 @@ use std::{
     collections::HashMap,
     fs,
     io::{BufRead, BufReader, Read, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -342,30 +342,6 @@ fn the_end_of_a_stream_is_no_error_and_only_new_records_are_new() {
 }
 
 #[test]
-fn the_last_lines_are_those_from_before_it_was_opened() {
-    let rig = rig();
-    // Opened at 5 s; 6 s and 7 s are new.
-    let mut b = begin(&[&rig.id], 5 * SECOND);
-    let ring = Ring::task(1, 3, 42, "dd");
-    let old = [SECOND, 2 * SECOND, 3 * SECOND];
-    b.ring(&ring).page(&ring, &piece(3, 1, 0, &old));
-    clock(&mut b, 5 * SECOND);
-    b.page(&ring, &piece(3, 1, 3, &[6 * SECOND, 7 * SECOND]));
-    fs::write(rig.path("capture"), as_stream(b.end())).unwrap();
-    for (n, first) in [(0, 6), (1, 3), (2, 2), (9, 1)] {
-        let n = n.to_string();
-        for args in [&["-f"][..], &["show", "--follow"]] {
-            let out = rig.command(&[args, &["-n", &n, "capture"]].concat()).output().unwrap();
-            let seen = text(&out.stdout);
-            let times: Vec<_> = seen.lines().map(|l| &l[5..6]).collect();
-            let all = [1, 2, 3, 6, 7].into_iter().filter(|t| *t >= first);
-            let expected: Vec<_> = all.map(|t| t.to_string()).collect();
-            assert_eq!(times, expected, "{args:?}: {out:?}");
-        }
-    }
-}
-
-#[test]
 fn it_ends_when_nobody_reads_it_any_more() {
     let rig = rig();
     let mut f = Following::new(&rig, "fifo", &[]);
@@ -383,44 +359,4 @@ fn it_ends_when_nobody_reads_it_any_more() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(f.child.wait().unwrap().code(), Some(0));
-}
-
-#[test]
-fn what_is_no_stream_and_what_isnt_there_is_told() {
-    let rig = rig();
-    fs::write(rig.path("text"), "no stream at all, but long enough").unwrap();
-    fs::write(rig.path("short"), "no stream").unwrap();
-    fs::write(rig.path("cut"), &capture(&rig.id)[..20]).unwrap();
-    for (args, what) in [
-        (&["text"][..], "text: not a BLog snapshot"),
-        (&["short"], "short: not a BLog snapshot"),
-        (&["cut"], "cut: cut off: nothing in it is whole"),
-        (&["missing"], "missing: No such file"),
-        (&["--blog", "nowhere"], "nowhere: No such file or directory"),
-        (&["/dev/null"], "/dev/null: nothing came"),
-    ] {
-        let out = rig.command(&[&["-f"], args].concat()).output().unwrap();
-        assert_eq!(out.status.code(), Some(2), "{args:?}");
-        assert!(text(&out.stderr).contains(what), "{args:?}: {out:?}");
-    }
-}
-
-#[test]
-fn the_streams_of_a_system_are_found() {
-    let rig = rig();
-    let blog = rig.path("blog");
-    for name in ["disk", "net"] {
-        fs::create_dir_all(blog.join(name)).unwrap();
-        fs::write(blog.join(name).join("stream"), capture(&rig.id)).unwrap();
-    }
-    let run = |args: &[&str]| {
-        let blog = blog.to_str().unwrap();
-        rig.command(&[&["-f", "--blog", blog], args].concat()).output().unwrap()
-    };
-    // Of one that is there, its own is read; else the one for all, which isn't there.
-    assert!(text(&run(&["-c", "disk"]).stderr).contains("301 of 301"));
-    assert!(text(&run(&["-c", "disk,no"]).stderr).contains("blog/stream: No such file"));
-    fs::write(blog.join("stream"), capture(&rig.id)).unwrap();
-    assert!(text(&run(&["-c", "disk,no"]).stderr).contains("301 of 301"));
-    assert!(Path::new(&blog).exists());
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! `record`, and the directories that it writes. Rotation of a real stream is tried in a guest, by
-//! the suite `live`.
+//! `record` while something else happens; `../commands/record.txt` has what it writes. Rotation of
+//! a real stream is tried in a guest, by the suite `live`.
 
 use std::{
     env, fs,
     io::Write,
-    os::unix::fs::{symlink, PermissionsExt},
+    os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command, Stdio},
 };
@@ -20,7 +20,6 @@ use blog_decode_core::sidetable::read_table;
 use blog_file::snapshot::{split::Split, Snapshot};
 use blog_table::{descriptor::Site, format::Table, source::Source};
 use blog_wire::record::{Lost, LOST_CAUSES};
-use rustix::fs::{flock, FlockOperation};
 
 fn rig() -> Rig {
     let rig = Rig::new();
@@ -54,125 +53,6 @@ fn names(rig: &Rig, dir: &str) -> Vec<String> {
     names
 }
 
-#[test]
-fn a_recording_decodes_where_there_are_no_tables() {
-    let rig = rig();
-    rig.write("a", captured(&rig, 0, &[SECOND, SECOND + 1]));
-    // The next one has what the first has, and more.
-    rig.write("b", captured(&rig, 0, &[SECOND, SECOND + 1, SECOND + 2]));
-    for file in ["a", "b"] {
-        let out = record(&rig, &[file]);
-        assert_eq!(out.status, 0, "{out:?}");
-        assert!(out.err.contains("1 files, "), "{out:?}");
-    }
-    let expected = ["blog.000001.stream", "blog.000002.stream", "tables"];
-    assert_eq!(names(&rig, "out"), expected);
-    assert_eq!(names(&rig, "out/tables").len(), 1);
-    fs::rename(rig.path("out"), rig.path("elsewhere")).unwrap();
-    let out = rig.run(&["--modules", "nowhere", "elsewhere"]);
-    assert_eq!(out.status, 0, "{out:?}");
-    let lines: Vec<_> = out.out.lines().collect();
-    assert_eq!(lines.len(), 3, "{lines:?}");
-    assert!(lines[2].contains("dd[42]: read 2 sectors at"), "{lines:?}");
-    let out = rig.run(&["stats", "--modules", "nowhere", "elsewhere"]);
-    assert!(out.out.contains("disk                 1           3"), "{out:?}");
-}
-
-#[test]
-fn what_a_dead_machine_was_writing_is_used() {
-    let rig = rig();
-    record(&rig, &["/dev/null"]);
-    assert_eq!(names(&rig, "out"), ["tables"]);
-    let capture = captured(&rig, 0, &[SECOND]);
-    rig.write("out/blog.000007.part", &capture[..capture.len() - 3]);
-    rig.write("a", captured(&rig, 1, &[2 * SECOND]));
-    // Some in which nothing is, and half of a snapshot
-    for (n, len) in [(1, 0), (2, 4), (3, 20), (5, 32)] {
-        rig.write(&format!("out/blog.{n:06}.part"), &capture[..len]);
-    }
-    let mut snapshot = begin(&[&rig.build_id], SECOND).end();
-    snapshot.truncate(snapshot.len() - 5);
-    rig.write("out/blog.000004.part", snapshot);
-    record(&rig, &["a"]);
-    // It goes on after it.
-    assert_eq!(
-        names(&rig, "out")[..3],
-        ["blog.000004.snapshot", "blog.000007.stream", "blog.000008.stream"]
-    );
-    assert_eq!(names(&rig, "out/tables").len(), 1);
-    let out = rig.run(&["--modules", "nowhere", "out"]);
-    assert!(out.out.contains("read 1 sectors"), "{out:?}");
-}
-
-/// A machine that goes down leaves blocks of zeros, as well in the first of a file.
-#[test]
-fn what_a_reader_can_read_is_kept() {
-    let rig = rig();
-    for (n, zeros) in [(1, 32), (2, 64)] {
-        let mut capture = captured(&rig, 0, &[SECOND, SECOND + 1]);
-        capture[..zeros].fill(0);
-        rig.write(&format!("out/blog.{n:06}.part"), capture);
-    }
-    let shown = || {
-        let out = rig.run(&["-s", "lib/7.3.4/blog", "out"]);
-        out.out.lines().count()
-    };
-    let before = shown();
-    assert!(before >= 2);
-    let out = record(&rig, &["/dev/null"]);
-    let said = "blog.000001.stream: its header is damaged";
-    assert!(out.err.contains(said), "{out:?}");
-    let expected = ["blog.000001.stream", "blog.000002.stream", "tables"];
-    assert_eq!(names(&rig, "out"), expected);
-    assert_eq!(shown(), before);
-}
-
-/// Whatever has a name of a recording: if it can't be known for one, it stays.
-#[test]
-fn what_is_no_recording_is_reported_and_stays() {
-    let rig = rig();
-    let capture = captured(&rig, 0, &[SECOND]);
-    rig.write("a", &capture);
-    let strange = [
-        "blog.000001.part",
-        "blog.000002.stream",
-        "blog.000003.snapshot",
-        "blog.000004.part",
-        "blog.000005.stream",
-        "blog.000006.part",
-        "blog.000007.part",
-    ];
-    rig.write(&format!("out/{}", strange[0]), "a text\n");
-    rig.write(&format!("out/{}", strange[1]), "a text\n");
-    symlink("../a", rig.path("out").join(strange[2])).unwrap();
-    fs::create_dir(rig.path("out").join(strange[3])).unwrap();
-    // Its name is taken.
-    rig.write(&format!("out/{}", strange[4]), &capture);
-    rig.write("out/blog.000005.part", &capture);
-    let packed = Command::new("gzip").args(["-kc", "a"]).current_dir(rig.path("")).output();
-    rig.write(&format!("out/{}", strange[5]), packed.unwrap().stdout);
-    rig.write(&format!("out/{}", strange[6]), [0; 4096]);
-    // It has a name like ours.
-    rig.write("out/blog.8.snapshot", &capture);
-    rig.write("out/tables/5a.part", "half of a table");
-    let before = names(&rig, "out");
-    let out = record(&rig, &["a", "--size", "2k"]);
-    assert_eq!(out.status, 0, "{out:?}");
-    let mut after = names(&rig, "out");
-    after.retain(|name| name != "blog.000008.stream");
-    // This one is a recording, and the oldest.
-    let mut expected = before;
-    expected.retain(|name| name != strange[4]);
-    assert_eq!(after, expected);
-    assert!(rig.path("out/tables/5a.part").exists());
-    for name in strange.iter().filter(|name| **name != strange[4]) {
-        let said = format!("out/{name}: no recording; it stays as it is");
-        assert!(out.err.contains(&said), "{said} in {out:?}");
-    }
-    let said = "out/blog.000005.part: out/blog.000005.stream exists already; it stays as it is";
-    assert!(out.err.contains(said), "{out:?}");
-}
-
 /// The table of a probe comes with its records.
 #[test]
 fn the_table_of_a_probe_is_not_missed() {
@@ -202,35 +82,6 @@ fn the_table_of_a_probe_is_not_missed() {
     let again = ["record", "--modules", "nowhere", "-o", "again", "out/blog.000001.stream"];
     let out = rig.run(&again);
     assert_eq!(out.status, 0, "{out:?}");
-}
-
-/// As that of the module blog, which logs little itself.
-#[test]
-fn a_table_that_no_record_needs_is_not_missed() {
-    let rig = rig();
-    let mut b = begin(&[&rig.build_id, b"another"], SECOND);
-    let ring = Ring::task(1, 3, 42, "dd");
-    b.ring(&ring).page(&ring, &piece(3, 1, 0, &[SECOND]));
-    rig.write("a", as_stream(b.bytes.clone()));
-    let out = record(&rig, &["a"]);
-    assert_eq!((out.status, out.err.lines().count()), (0, 1), "{out:?}");
-    let mut page = Page::new(3, 2, 2 * SECOND, 1);
-    page.record(2 * SECOND, 5, ());
-    b.page(&ring, &page);
-    rig.write("b", as_stream(b.bytes));
-    let out = record(&rig, &["b"]);
-    assert_eq!(out.status, 1, "{out:?}");
-    assert!(out.err.contains("no side table of build ID 616e6f74686572"), "{out:?}");
-}
-
-#[test]
-fn a_table_that_is_missing_is_told_of() {
-    let rig = rig();
-    rig.write("a", captured(&rig, 0, &[SECOND]));
-    let args = ["record", "--modules", "nowhere", "-o", "out", "a"];
-    let out = rig.run(&args);
-    assert_eq!(out.status, 1);
-    assert!(out.err.contains("no side table of build ID"), "{out:?}");
 }
 
 #[test]
@@ -297,37 +148,6 @@ fn what_was_written_before_it_was_killed_decodes() {
     let out = record(&rig, &["a", "--size", &(capture.len() + 10).to_string()]);
     assert_eq!(out.status, 0, "{out:?}");
     assert_eq!(names(&rig, "out"), ["blog.000002.stream", "tables"]);
-}
-
-/// A file that ends within a section is reported, but not while a recorder may yet write the rest.
-#[test]
-fn what_is_cut_off_is_told_unless_it_is_still_written() {
-    let rig = rig();
-    let whole = captured(&rig, 0, &[SECOND, SECOND + 1]);
-    fs::create_dir(rig.path("out")).unwrap();
-    let part = rig.path("out/000001.part");
-    fs::write(&part, [&whole[..], &whole[32..62]].concat()).unwrap();
-    let shown = |path: &str| {
-        let out = rig.run(&["-s", "lib/7.3.4/blog", path]);
-        assert_eq!(out.out.lines().count(), 2, "{out:?}");
-        (out.status, out.err)
-    };
-    let told = "blog-decode: out/000001.part: cut off: its last 30 bytes are of a section that is \
-                not whole\n";
-    for path in ["out", "out/000001.part"] {
-        assert_eq!(shown(path), (1, told.into()));
-    }
-    let lock = fs::File::open(rig.path("out")).unwrap();
-    flock(&lock, FlockOperation::LockExclusive).unwrap();
-    for path in ["out", "out/000001.part"] {
-        assert_eq!(shown(path), (0, String::new()));
-    }
-    fs::copy(&part, rig.path("out/000001.stream")).unwrap();
-    fs::remove_file(part).unwrap();
-    assert_eq!(shown("out").0, 1);
-    // One that ends between sections is not cut, for all that can be known.
-    rig.write("out/000001.stream", whole);
-    assert_eq!(shown("out"), (0, String::new()));
 }
 
 /// Each file of a stream that is cut decodes alone, and together they have all of it once.
@@ -451,22 +271,6 @@ fn a_search_that_takes_too_long_is_given_up() {
     assert_eq!(fs::read(rig.path("out/blog.000001.stream")).unwrap(), capture);
 }
 
-/// Directories with links to themselves: a search that follows them comes to nine to the power of
-/// 12, and never ends.
-#[test]
-fn tables_are_found_where_links_lead_in_circles() {
-    let rig = rig();
-    for n in 0..9 {
-        symlink(".", rig.path("lib/7.3.4/blog").join(format!("loop{n}"))).unwrap();
-    }
-    rig.write("a", captured(&rig, 0, &[SECOND]));
-    assert_eq!(record(&rig, &["a"]).status, 0);
-    // Where the table isn't, all is searched.
-    fs::remove_file(rig.path(TABLE)).unwrap();
-    fs::remove_dir_all(rig.path("out")).unwrap();
-    assert_eq!(record(&rig, &["a"]).status, 1);
-}
-
 #[test]
 fn a_signal_ends_it_with_a_whole_file() {
     let rig = rig();
@@ -521,45 +325,4 @@ fn a_full_disk_costs_the_oldest_files_first() {
     let decoded: u64 = shown.lines().last().unwrap().parse().unwrap();
     assert!((30_000..60_000).contains(&decoded), "{shown}");
     assert!(!out.err.contains("damaged"), "{out:?}");
-}
-
-#[test]
-fn what_is_no_stream_is_told_by_name_and_leaves_no_file() {
-    let rig = rig();
-    fs::write(rig.path("long"), [b'x'; 100]).unwrap();
-    rig.write("short", "no stream");
-    rig.write("cut", &captured(&rig, 0, &[SECOND])[..20]);
-    for every in [&[][..], &["--every", "1"]] {
-        for (file, what) in [
-            ("long", "long: not a BLog snapshot"),
-            ("short", "short: not a BLog snapshot"),
-            ("cut", "cut: cut off: nothing in it is whole"),
-        ] {
-            let out = record(&rig, &[&[file], every].concat());
-            assert_eq!(out.status, 2, "{out:?}");
-            // Before how much there is.
-            let first = format!("blog-decode: {what}");
-            assert!(out.err.starts_with(&first), "{out:?}");
-            assert_eq!(names(&rig, "out"), ["tables"]);
-        }
-    }
-}
-
-#[test]
-fn a_table_beside_what_is_read_is_found() {
-    let rig = rig();
-    let capture = rig.path("capture");
-    fs::create_dir(&capture).unwrap();
-    fs::write(capture.join("a"), captured(&rig, 0, &[SECOND])).unwrap();
-    let table = rig.path(TABLE);
-    fs::rename(table, capture.join("one.blogfmt")).unwrap();
-    for args in [&["show", "--follow"][..], &["-f"]] {
-        let args = [args, &["--modules", "nowhere", "capture/a"]].concat();
-        let out = rig.run(&args);
-        assert_eq!(out.status, 0, "{out:?}");
-    }
-    let args = ["record", "--modules", "nowhere", "-o", "out", "capture/a"];
-    let out = rig.run(&args);
-    assert_eq!(out.status, 0, "{out:?}");
-    assert_eq!(names(&rig, "out/tables").len(), 1);
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! From a snapshot to lines: order, time, losses, damage.
+//! Snapshots that are cut, damaged, of other content, or none. What whole ones show is in
+//! `../commands/rings.txt`.
 
-use crate::common::snapshot::{Builder, Page, Ring, BOOT_ID, SECTION_MAGIC};
+use crate::common::{
+    fixture,
+    snapshot::{Builder, Page, Ring, BOOT_ID, SECTION_MAGIC},
+};
 use blog_answers::accounts::Accounts;
 use blog_decode_core::{
     boot,
@@ -11,7 +15,6 @@ use blog_decode_core::{
     output::{
         json::Json,
         text::{Style, Text},
-        Time,
     },
     sidetable::{SiteMap, Tables},
 };
@@ -24,359 +27,37 @@ fn read(bytes: Vec<u8>) -> Result<Snapshot, String> {
     Ok(Snapshot::read("test".into(), Source::Memory(bytes))?)
 }
 
-/// All lines, and the statistics as JSON.
-fn decode_all(files: &[Snapshot], style: Style, filter: &Filter) -> (Vec<String>, Vec<String>) {
-    let tables = Tables::default();
-    let maps: Vec<_> = files.iter().map(|f| SiteMap::new(&f.images, &tables)).collect();
-    let boots = boot::of(files);
-    let streams = merge::unite(files, |c| filter.wants_component(c));
-    let mut decoder = Decoder::new(files, &streams, &boots, &maps, filter);
-    let (mut text, mut out, mut ignored) = (Text::new(style), Vec::new(), Vec::new());
-    let mut json = Json::new(true);
-    decoder
-        .run(|entry| {
-            text.entry(entry, &mut out);
-            json.entry(entry, &mut ignored);
-            ignored.clear();
-            Ok::<_, ()>(())
-        })
-        .unwrap();
-    let (undecoded, shown) = (decoder.undecoded().clone(), decoder.shown());
-    let stats = Accounts {
-        files,
-        boots: &boots,
-        streams: &streams,
-        counts: decoder.counts().copied().collect(),
-        shown,
-        undecoded: &undecoded,
-    };
-    let mut json = Vec::new();
-    stats.write_json(&mut json);
-    // Names of tasks are passed on as they are: any bytes.
-    let lines = |bytes: Vec<u8>| -> Vec<String> {
-        String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
-    };
-    (lines(out), lines(json))
-}
-
-fn lines(bytes: Vec<u8>) -> Vec<String> {
-    let files = [read(bytes).unwrap()];
-    assert!(!files[0].damage.any(), "{:?}", files[0].damage);
-    decode_all(&files, Style::default(), &Filter::default()).0
-}
-
-fn start() -> Builder {
-    let mut b = Builder::new();
-    b.system(BOOT_ID)
-        .clock(1, &[[0, 0, 0, 1_000], [1 << 40, 1 << 40, 1 << 40, 1 << 41]])
-        // One that is gone has no ids any more.
-        .images(&[(2, 0, &[7; 20], "gone"), (1, 10, ID, "test")]);
-    b
-}
-
-/// What a record of site `n` prints as without a side table.
-fn raw(n: u32, payload: &str) -> String {
-    format!("<site {n} of test, no side table>{payload}")
-}
-
-/// Two rings whose records interleave, with all kinds of loss.
+/// Two rings with losses.
 fn everything() -> Vec<u8> {
-    let mut b = start();
-    b.component(7, "disk");
-    let mut task = Ring::task(7, 1, 42, "fio");
-    task.records = 100 + 3 + 5 + 2 + 4;
-    task.lost[0] = 7 + 2;
-    task.told[0] = 7;
-    b.ring(&task);
-    let mut p = Page::new(1, 5, 1_000_000, 100);
-    p.record(1_000_000, 1, (&1u32,));
-    p.lost(1_500_000, 0, 7);
-    p.record(3_000_000, 2, ());
-    p.control(3_500_000, 77, &[1; 16]);
-    p.record(5_000_000, 1, (&2u32,));
-    b.page(&task, &p);
-    // Five records went missing with their page.
-    let mut p = Page::new(1, 7, 6_000_000, 108);
-    p.record(6_000_000, 1, (&3u32,));
-    // The low 36 bits wrap.
-    p.record((1 << 36) + 1_000, 1, (&4u32,));
-    b.page(&task, &p);
-    let softirq = Ring::softirq(7, 2, 3);
-    b.ring(&softirq);
-    let mut p = Page::new(2, 1, 2_000_000, 0);
-    p.record(2_000_000, 3, ());
-    p.record(4_000_000, 3, ());
-    b.page(&softirq, &p);
-    b.end()
+    let text = "clock mono 0 1099511627776; component 7 disk
+                ring 1 task 42 fio records 114 lost no-page 9 told no-page 7
+                page 5 from 100; call 1ms 1 1u32; lost 1500us no-page 7; call 3ms 2; call 5ms 1 2u32
+                page 7 from 108; call 6ms 1 3u32; call 68719477736 1 4u32
+                ring 2 softirq 3; page 1; call 2ms 3; call 4ms 3";
+    fixture::compile(text, ID)
 }
 
-#[test]
-fn all_rings_come_in_the_order_of_time_with_losses_in_place() {
-    let expected = [
-        "[    0.001000] ----- disk fio[42]: 100 older records overwritten".to_owned(),
-        format!("[    0.001000] ?     disk fio[42]: {}", raw(0, " 01 00 00 00")),
-        "[    0.001500] ----- disk fio[42]: 7 records lost here (no-page)".to_owned(),
-        format!("[    0.002000] ?     disk softirq/3: {}", raw(2, "")),
-        format!("[    0.003000] ?     disk fio[42]: {}", raw(1, "")),
-        format!("[    0.004000] ?     disk softirq/3: {}", raw(2, "")),
-        format!("[    0.005000] ?     disk fio[42]: {}", raw(0, " 02 00 00 00")),
-        "[    0.006000] ----- disk fio[42]: 5 records missing here (not in the snapshot)"
-            .to_owned(),
-        format!("[    0.006000] ?     disk fio[42]: {}", raw(0, " 03 00 00 00")),
-        format!("[   68.719477] ?     disk fio[42]: {}", raw(0, " 04 00 00 00")),
-        "[   68.719477] ----- disk fio[42]: 4 records missing here (not in the snapshot)"
-            .to_owned(),
-        "[   68.719477] ----- disk fio[42]: 2 records lost here (no-page)".to_owned(),
-    ];
-    assert_eq!(lines(everything()), expected);
-}
-
-#[test]
-fn losses_whose_records_are_overwritten_are_still_shown() {
-    let mut b = start();
-    b.component(7, "disk");
-    let mut task = Ring::task(7, 1, 42, "fio");
-    task.records = 101;
-    task.lost[0] = 7;
-    task.told[0] = 7;
-    task.lost[5] = 100;
-    task.told[5] = 90;
-    b.ring(&task);
-    let mut p = Page::new(1, 5, 1_000_000, 100);
-    p.lost(1_000_000, 5, 30);
-    p.record(1_000_000, 1, ());
-    b.page(&task, &p);
-    let none = Ring { ring: 2, pid: 43, ..task };
-    b.ring(&none);
-    let got: Vec<_> = lines(b.end()).into_iter().filter(|l| l.contains("-----")).collect();
-    let expected = [
-        "[    0.000000] ----- disk fio[43]: 101 older records overwritten",
-        "[    0.000000] ----- disk fio[43]: 7 records lost here (no-page)",
-        "[    0.000000] ----- disk fio[43]: 100 records lost here (full)",
-        "[    0.001000] ----- disk fio[42]: 100 older records overwritten",
-        "[    0.001000] ----- disk fio[42]: 7 records lost here (no-page)",
-        "[    0.001000] ----- disk fio[42]: 60 records lost here (full)",
-        "[    0.001000] ----- disk fio[42]: 30 records lost here (full)",
-        "[    0.001000] ----- disk fio[42]: 10 records lost here (full)",
-    ];
-    assert_eq!(got, expected);
-}
-
-#[test]
-fn statistics_account_for_every_record() {
-    let files = [read(everything()).unwrap()];
-    let (_, stats) = decode_all(&files, Style::default(), &Filter::default());
-    let stats: Vec<serde_json::Value> =
-        stats.iter().map(|s| serde_json::from_str(s).unwrap()).collect();
-    let ring = &stats[0];
-    let n = |key: &str| ring[key].as_u64().unwrap();
-    assert_eq!(n("taken"), n("decoded") + n("overwritten") + n("missing"));
-    assert_eq!((n("decoded"), n("overwritten"), n("missing")), (5, 100, 9));
-    assert_eq!(ring["lost"]["no-page"], 9);
-    let summary = stats.last().unwrap();
-    assert_eq!(summary["type"], "summary");
-    assert_eq!(summary["decoded"], 7);
-    assert_eq!(summary["lost"], 9);
-    assert_eq!(summary["undecoded"], 7);
-    assert!(summary["damage"].is_null());
-}
-
-/// They count among the page's records, so what follows has its own number and nothing is missing.
-#[test]
-fn records_that_were_not_chosen_for_the_reader_are_counted_and_not_missing() {
-    let mut b = start();
-    b.component(7, "disk");
-    let mut task = Ring::task(7, 1, 42, "fio");
-    task.records = 10;
-    b.ring(&task);
-    let mut p = Page::new(1, 1, 1_000_000, 0);
-    p.record(1_000_000, 1, (&1u32,));
-    p.left(1_500_000, 5);
-    p.record(2_000_000, 1, (&2u32,));
-    p.left(3_000_000, 3);
-    b.page(&task, &p);
-    let files = [read(b.end()).unwrap()];
-    let (lines, stats) = decode_all(&files, Style::default(), &Filter::default());
-    assert_eq!(lines.len(), 2, "{lines:?}");
-    let ring: serde_json::Value = serde_json::from_str(&stats[0]).unwrap();
-    let n = |key: &str| ring[key].as_u64().unwrap();
-    assert_eq!((n("taken"), n("decoded"), n("left_out")), (10, 2, 8));
-    assert_eq!((n("missing"), n("damaged"), n("overwritten")), (0, 0, 0));
-    // Who asks for silence learns where there may have been none.
-    let filter = Filter { with_left_out: true, ..Filter::default() };
-    let (lines, _) = decode_all(&files, Style::default(), &filter);
-    assert!(lines[1].ends_with("5 records left out here"), "{lines:?}");
-}
-
-#[test]
-fn every_clock_can_be_shown() {
-    let mut b = start();
-    b.component(1, "c");
-    let ring = Ring::task(1, 1, 9, "t");
-    b.ring(&ring);
-    let mut p = Page::new(1, 1, 0, 0);
-    p.record(1_500_000, 1, ());
-    p.record(3_000_000, 1, ());
-    b.page(&ring, &p);
-    let files = [read(b.end()).unwrap()];
-    for (time, starts) in [
-        (Time::Boot, ["[    0.001500]", "[    0.003000]"]),
-        (Time::Mono, ["[    0.001500]", "[    0.003000]"]),
-        (Time::Raw, ["[           1500000]", "[           3000000]"]),
-        (Time::Delta, ["[   +0.000000]", "[   +0.001500]"]),
-        (Time::Wall, ["1970-01-01T00:18:19.513127Z", "1970-01-01T00:18:19.514627Z"]),
-    ] {
-        let style = Style { time, ..Style::default() };
-        let (lines, _) = decode_all(&files, style, &Filter::default());
-        for (line, start) in lines.iter().zip(starts) {
-            assert!(line.starts_with(start), "{time:?}: {line}");
-        }
-    }
-}
-
-/// Pages `from..to` of a ring with three records each.
-fn part(boot_id: [u8; 16], from: u64, to: u64) -> Vec<u8> {
-    let mut b = Builder::new();
-    b.system(boot_id)
-        .clock(1, &[[0, 0, 0, 0], [1 << 40, 1 << 40, 1 << 40, 1 << 40]])
-        .images(&[(1, 10, ID, "test")])
-        .component(u32::try_from(from).unwrap(), "c");
-    let mut ring = Ring::task(u32::try_from(from).unwrap(), 1, 9, "t");
-    ring.records = 3 * to;
-    b.ring(&ring);
-    for seq in from..to {
-        let mut p = Page::new(1, seq, seq * 3000, seq * 3);
-        for i in 0..3 {
-            let n = seq * 3 + i;
-            p.record(n * 1000, 1, (&n,));
-        }
-        b.page(&ring, &p);
-    }
-    b.end()
-}
-
-#[test]
-fn snapshots_of_one_boot_are_united() {
-    let numbers = |files: &[Snapshot]| -> Vec<String> {
-        let (lines, _) = decode_all(files, Style::default(), &Filter::default());
-        lines
-            .iter()
-            .map(|l| match l.split_once("no side table> ") {
-                Some((_, payload)) => payload[..2].to_owned(),
-                None => l.split_once(": ").unwrap().1.to_owned(),
-            })
-            .collect()
-    };
-    // Overlapping, in any order; what the second lost at its start the first has.
-    let files = [read(part(BOOT_ID, 3, 6)).unwrap(), read(part(BOOT_ID, 0, 4)).unwrap()];
-    let all: Vec<String> = (0..18).map(|n| format!("{n:02x}")).collect();
-    assert_eq!(numbers(&files), all);
-    // With a gap between them.
-    let files = [read(part(BOOT_ID, 0, 1)).unwrap(), read(part(BOOT_ID, 2, 3)).unwrap()];
-    assert_eq!(
-        numbers(&files),
-        ["00", "01", "02", "3 records missing here (not in the snapshot)", "06", "07", "08"]
-    );
-    // Of two boots: nothing is the same, and nothing gets lost.
-    let files = [read(part(BOOT_ID, 0, 1)).unwrap(), read(part([3; 16], 0, 1)).unwrap()];
-    assert_eq!(numbers(&files), ["00", "00", "01", "01", "02", "02"]);
-}
-
-#[test]
-fn what_was_cleared_between_snapshots_counts_once() {
-    // `clear` hides what was before it and counts ordinals anew, in the middle of page 1.
-    let file = |taken: u64, records: u64, pages: &[(u64, u64, std::ops::Range<u64>)]| {
-        let mut b = Builder::new();
-        b.system(BOOT_ID)
-            .clock(1, &[[0, 0, 0, 0], [taken, taken, taken, taken]])
-            .images(&[(1, 10, ID, "test")])
-            .component(1, "c");
-        let mut ring = Ring::task(1, 1, 9, "t");
-        ring.records = records;
-        b.ring(&ring);
-        for (seq, first, numbers) in pages {
-            let mut p = Page::new(1, *seq, numbers.start * 1000, *first);
-            for n in numbers.clone() {
-                p.record(n * 1000, 1, (&n,));
-            }
-            b.page(&ring, &p);
-        }
-        read(b.end()).unwrap()
-    };
-    let before = file(1 << 30, 6, &[(0, 0, 0..3), (1, 3, 3..6)]);
-    let after = file(1 << 31, 4, &[(1, 0, 5..6), (2, 1, 6..9)]);
-    let files = [before, after];
-    let (lines, _) = decode_all(&files, Style::default(), &Filter::default());
-    assert!(lines.iter().all(|l| !l.contains("-----")), "{lines:#?}");
-    assert_eq!(lines.len(), 9, "{lines:#?}");
-}
-
-#[test]
-fn what_is_older_than_a_clear_is_left_out() {
-    let file = |taken: u64, cleared: u64, records: std::ops::Range<u64>| {
-        let mut b = Builder::new();
-        b.system(BOOT_ID)
-            .clock(1, &[[0, 0, 0, 0], [taken, taken, taken, taken]])
-            .images(&[(1, 10, ID, "test")])
-            .cleared_component(1, "c", cleared);
-        let mut ring = Ring::task(1, 1, 9, "t");
-        ring.records = records.end;
-        ring.lost[0] = 5;
-        ring.told[0] = 5;
-        b.ring(&ring);
-        let mut p = Page::new(1, 3, 2000, 2);
-        p.lost(2000, 0, 5);
-        for n in records {
-            p.record(n * 1000, 1, (&n,));
-        }
-        b.page(&ring, &p);
-        read(b.end()).unwrap()
-    };
-    let shown = |files: &[Snapshot]| {
-        let (lines, json) = decode_all(files, Style::default(), &Filter::default());
-        let ring: serde_json::Value = serde_json::from_str(&json[0]).unwrap();
-        let count = |key: &str| ring[key].as_u64().unwrap();
-        assert_eq!(count("decoded") + count("overwritten"), count("taken"));
-        (lines, count("decoded"))
-    };
-    // Two older ones are in no page, and two in this one; a loss among them, too.
-    let (lines, decoded) = shown(&[file(1 << 30, 4000, 2..7)]);
-    assert_eq!((lines.len(), decoded), (3, 3), "{lines:#?}");
-    assert!(lines[0].ends_with(" 04 00 00 00 00 00 00 00"), "{lines:#?}");
-    // All of it: such a ring says nothing.
-    assert_eq!(shown(&[file(1 << 30, 7000, 2..7)]), (vec![], 0));
-    // Never cleared.
-    assert_eq!(shown(&[file(1 << 30, 0, 2..7)]).1, 5);
-    // What a file from before the clear has is there.
-    assert_eq!(shown(&[file(1 << 30, 0, 2..5), file(1 << 31, 6000, 2..7)]).1, 5);
-}
-
-#[test]
-fn a_ring_goes_forward_even_where_its_clock_does_not() {
-    let mut b = start();
-    b.component(1, "c");
-    let (one, two) = (Ring::task(1, 1, 1, "a"), Ring::task(1, 2, 2, "b"));
-    b.ring(&one);
-    let mut p = Page::new(1, 1, 0, 0);
-    for clock in [1_000_000, 9_000_000, 2_000_000] {
-        p.record(clock, 1, (&clock,));
-    }
-    b.page(&one, &p);
-    b.ring(&two);
-    let mut p = Page::new(2, 1, 0, 0);
-    p.record(5_000_000, 2, ());
-    b.page(&two, &p);
-    let lines = lines(b.end());
-    let times: Vec<&str> = lines.iter().map(|l| &l[..14]).collect();
-    assert_eq!(times, ["[    0.001000]", "[    0.005000]", "[    0.009000]", "[    0.002000]"]);
-}
-
-/// Decodes whatever it is; the answer is the number of records, or nothing.
+/// Decodes whatever it is, as text and as JSON, and counts it; the answer is the number of records,
+/// or nothing.
 fn survive(bytes: Vec<u8>) -> Option<(usize, bool)> {
     let files = [read(bytes).ok()?];
-    let style = Style { raw: true, location: true, ..Style::default() };
-    let (lines, _) = decode_all(&files, style, &Filter::default());
-    let records = lines.iter().filter(|l| !l.contains("-----")).count();
+    let maps = [SiteMap::new(&files[0].images, &Tables::default())];
+    let (boots, filter) = (boot::of(&files), Filter::default());
+    let streams = merge::unite(&files, |_| true);
+    let mut decoder = Decoder::new(&files, &streams, &boots, &maps, &filter);
+    let mut text = Text::new(Style { raw: true, location: true, ..Style::default() });
+    let (mut json, mut out, mut records) = (Json::new(true), Vec::new(), 0);
+    for entry in &mut decoder {
+        out.clear();
+        text.entry(&entry, &mut out);
+        json.entry(&entry, &mut out);
+        records += usize::from(entry.is_record());
+    }
+    let (undecoded, shown) = (decoder.undecoded().clone(), decoder.shown());
+    let counts = decoder.counts().copied().collect();
+    let (files, boots, streams) = (&files[..], &boots, &streams);
+    let stats = Accounts { files, boots, streams, counts, shown, undecoded: &undecoded };
+    stats.write_json(&mut out);
     Some((records, files[0].damage.any()))
 }
 
@@ -501,7 +182,8 @@ fn pages_of_hostile_content_end() {
         state
     };
     for round in 0..2000 {
-        let mut b = start();
+        let mut b = Builder::new();
+        b.system(BOOT_ID).clock(1, &[[0; 4], [1 << 40; 4]]).images(&[(1, 10, ID, "test")]);
         b.component(1, "c");
         let mut ring = Ring::task(1, 1, random() as i32, "t");
         ring.context = random() as u8;

@@ -2,8 +2,6 @@
 
 //! Captures of streams: they may stop anywhere, their sections come again, and their rings change hands.
 
-use std::process::Command;
-
 use crate::common::{
     snapshot::{Builder, Page, Ring, BOOT_ID},
     stream::as_stream,
@@ -100,45 +98,6 @@ fn a_capture_may_stop_anywhere() {
     snapshot[28..32].copy_from_slice(&crc.to_le_bytes());
     let file = read(&snapshot).unwrap();
     assert!(!file.stream && file.damage.cut_off);
-}
-
-/// What is missing at the beginning was overwritten. That the last section is cut says something of the
-/// end; damage in the middle may have cost any page.
-#[test]
-fn a_cut_end_is_not_why_the_beginning_is_missing() {
-    let mut b = Builder::new();
-    let mut ring = Ring::task(1, 3, 7, "dd");
-    (ring.records, ring.pages) = (20, 3);
-    b.system(BOOT_ID)
-        .clock(1, &[[0; 4], [1 << 40; 4]])
-        .images(&[(1, 10, b"id", "test")])
-        .component(1, "c")
-        .ring(&ring);
-    let mut ends = Vec::new();
-    for page in [piece(3, 2, 5, 4), piece(3, 3, 9, 4), piece(3, 4, 13, 4)] {
-        b.page(&ring, &page);
-        ends.push(b.bytes.len());
-    }
-    let bytes = as_stream(b.bytes);
-    let dir = tempfile::tempdir().unwrap();
-    let lost = |bytes: &[u8]| -> Vec<(String, u64)> {
-        let path = dir.path().join("stream");
-        std::fs::write(&path, bytes).unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_blog-decode"))
-            .args(["--json", "--modules", "nowhere"])
-            .arg(&path)
-            .output()
-            .unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        let all = text.lines().map(|l| serde_json::from_str(l).unwrap());
-        let lost = all.filter(|o: &serde_json::Value| o["type"] == "lost");
-        lost.map(|o| (o["cause"].as_str().unwrap().into(), o["count"].as_u64().unwrap())).collect()
-    };
-    let of = |cause: &str, count| (cause.to_owned(), count);
-    assert_eq!(lost(&bytes[..ends[1] + 60]), [of("overwritten", 5), of("missing", 7)]);
-    let mut bad = bytes[..ends[1] + 60].to_vec();
-    bad[ends[0] + 60] ^= 1;
-    assert_eq!(lost(&bad), [of("missing", 5), of("missing", 11)]);
 }
 
 /// `cat` puts them into one file.
