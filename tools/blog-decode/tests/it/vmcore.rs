@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Crash dumps: what the extractor makes of whole, cut and damaged memory, and the commands that
-//! begin with it.
+//! Crash dumps: what the extractor makes of whole, cut and damaged memory. What commands show of
+//! whole ones is in `../dumps`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     mem::offset_of,
     ops::Range,
 };
@@ -15,8 +14,8 @@ use crate::common::{
     rig::Rig,
     snapshot::Page,
     vmcore::{
-        elf, elf_with, flattened, sample, sample_of, stock, Kernel, Ram, Ring, ANCHOR, CURRENT,
-        LIST, NOTIFIER, PAGE, PANIC_CPU, PER_CPU, PHYSICAL, RING, ROOT,
+        elf, flattened, sample, sample_of, stock, Kernel, Ram, Ring, ANCHOR, CURRENT, LIST,
+        NOTIFIER, PAGE, PANIC_CPU, PER_CPU, PHYSICAL, RING, ROOT,
     },
 };
 use blog_file::snapshot::Snapshot;
@@ -623,113 +622,9 @@ fn renamed(got: &Got) -> bool {
     names != BTreeSet::from(["disk", "net"]) || got.records.len() >= 11
 }
 
-// The commands, on files.
-
 fn write(rig: &Rig, name: &str, bytes: &[u8]) -> String {
     rig.write(name, bytes);
     name.to_owned()
-}
-
-#[cfg(feature = "vmcore")]
-#[test]
-fn dumps_become_snapshots() {
-    let rig = Rig::empty();
-    let ram = sample().finish();
-    let mut all = Vec::new();
-    for (name, bytes) in
-        [("four", elf(&ram, 4)), ("five", elf(&ram, 5)), ("flat", flattened(&elf(&ram, 4)))]
-    {
-        let core = write(&rig, name, &bytes);
-        let snapshot = format!("{core}.snapshot");
-        let out = rig.run(&["convert", "--to", "snapshot", "--vmcore", &core, "-o", &snapshot]);
-        assert_eq!((out.status, &*out.err), (0, ""), "{name}");
-        assert!(out.out.contains("2 components, 5 tasks, 7 rings, 8 pages, 11 records"));
-        all.push(fs::read(rig.path(&snapshot)).unwrap());
-        // It isn't overwritten.
-        let again = rig.run(&["convert", "--to", "snapshot", "--vmcore", &core, "-o", &snapshot]);
-        assert_eq!(again.status, 2);
-        assert!(again.err.contains("exists"));
-        // On the way, or by way of a file: the same.
-        let direct = rig.run(&["--vmcore", &core]);
-        assert_eq!(rig.run(&[&*core]).out, direct.out);
-        let by_file = rig.run(&[&snapshot]);
-        assert_eq!(direct.out, by_file.out);
-        assert_eq!(direct.out.lines().count(), 11 + 3);
-    }
-    assert!(all.windows(2).all(|w| w[0] == w[1]));
-}
-
-/// packaging/kdump, as kdumpctl calls it in a crash kernel.
-#[cfg(feature = "vmcore")]
-#[test]
-fn kdump_saves_the_log_before_all_memory() {
-    use std::{env, os::unix::fs::PermissionsExt, path::Path, process::Command};
-
-    let rig = Rig::empty();
-    write(&rig, "vmcore", &elf(&sample().finish(), 4));
-    let expected =
-        rig.good(&["convert", "--to", "snapshot", "--vmcore", "vmcore", "-o", "expected"]);
-    assert!(expected.contains("11 records"));
-    let expected = fs::read(rig.path("expected")).unwrap();
-    // It notes what was there, and how it was called.
-    let collect = "#!/bin/sh\ncp to/blog seen\necho \"$@\" >asked\nexit 7\n";
-    rig.write("collect", collect);
-    fs::set_permissions(rig.path("collect"), fs::Permissions::from_mode(0o755)).unwrap();
-    let bin = Path::new(env!("CARGO_BIN_EXE_blog-decode")).parent().unwrap();
-    let path = format!("{}:{}", bin.display(), env::var("PATH").unwrap());
-    let kdump = |words: &str| {
-        for dir in ["to", "none"] {
-            let _ = fs::remove_dir_all(rig.path(dir));
-            fs::create_dir(rig.path(dir)).unwrap();
-        }
-        let _ = fs::remove_file(rig.path("asked"));
-        let mut command =
-            Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/kdump"));
-        command.args(words.split(' ')).current_dir(rig.path(""));
-        let output = command.env("PATH", &path).output().unwrap();
-        (output.status.code(), output.stdout)
-    };
-    let asked = || rig.read("asked");
-
-    let (status, _) = kdump("./collect -l -d 31 ./vmcore to/vmcore-incomplete");
-    assert_eq!(status, Some(7));
-    assert_eq!(fs::read(rig.path("seen")).unwrap(), expected);
-    assert_eq!(asked(), "-l -d 31 ./vmcore to/vmcore-incomplete\n");
-    // No error keeps the memory from being saved.
-    let (status, _) = kdump("./collect none/vmcore to/vmcore-incomplete");
-    assert_eq!(status, Some(7));
-    assert_eq!(asked(), "none/vmcore to/vmcore-incomplete\n");
-    assert_eq!(kdump("./collect -F ./vmcore").0, Some(7));
-    assert_eq!(asked(), "-F ./vmcore\n");
-    // The log alone, to a file and to another machine
-    assert_eq!(kdump("./vmcore to/vmcore-incomplete").0, Some(0));
-    let file = rig.path("to/vmcore-incomplete");
-    assert_eq!(fs::read(file).unwrap(), expected);
-    assert_eq!(kdump("./vmcore"), (Some(0), expected));
-    assert_eq!(kdump("none/vmcore to/vmcore-incomplete").0, Some(1));
-}
-
-#[cfg(feature = "vmcore")]
-#[test]
-fn dumps_of_kernels_that_dont_know_blog_are_read() {
-    let rig = Rig::empty();
-    let mut ram = sample().finish();
-    let known = write(&rig, "known", &elf(&ram, 4));
-    let rows = stock(&mut ram);
-    for levels in [4, 5] {
-        let core = write(&rig, "unpatched", &elf_with(&ram, levels, &rows));
-        for command in [&["--vmcore"][..], &["tasks", "--vmcore"], &["stats", "--vmcore"]] {
-            let [new, old] = [&core, &known].map(|core| rig.run(&[command, &[core]].concat()));
-            assert!(!new.out.is_empty());
-            assert_eq!(new.out.replace(&core, &known), old.out);
-            assert!(new.status == old.status && new.status < 2, "{}", new.err);
-        }
-    }
-    ram.write(NOTIFIER + 8, &[0; 8]);
-    let core = write(&rig, "core", &elf_with(&ram, 4, &rows));
-    let out = rig.run(&["tasks", "--vmcore", &core]);
-    assert_eq!(out.status, 2);
-    assert!(out.err.contains("7.3.4, has no BLog: "), "{}", out.err);
 }
 
 /// An oops may start the crash kernel without a word to a module. But the kernel knows.
@@ -828,42 +723,6 @@ fn the_state_of_a_task_may_have_been_noted() {
 
 #[cfg(feature = "vmcore")]
 #[test]
-fn what_is_no_dump_is_refused_with_a_reason() {
-    let rig = Rig::empty();
-    let ram = sample().finish();
-    let whole = elf(&ram, 4);
-    let with = |from: &str, to: &str| {
-        let mut bytes = whole.clone();
-        let at = bytes.windows(from.len()).position(|w| w == from.as_bytes());
-        bytes[at.unwrap()..][..to.len()].copy_from_slice(to.as_bytes());
-        bytes
-    };
-    let cases: [(&str, Vec<u8>, &str); 7] = [
-        ("empty", Vec::new(), "empty"),
-        ("text", b"hello, this is no dump at all".to_vec(), "libkdumpfile"),
-        ("snapshot", b"BLOGSNAP and so on".to_vec(), "without --vmcore"),
-        ("noinfo", with("VMCOREINFO", "SOMETHING "), "no VMCOREINFO"),
-        ("noblog", with("blog_root", "blag_root"), "has no BLog"),
-        ("arm", with("phys_base", "virt_base"), "x86_64"),
-        ("flat", flattened(&whole)[..100].to_vec(), "cut off"),
-    ];
-    for (name, bytes, why) in cases {
-        let core = write(&rig, name, &bytes);
-        let snapshot = format!("{core}.snapshot");
-        let out = rig.run(&["convert", "--to", "snapshot", "--vmcore", &core, "-o", &snapshot]);
-        assert_eq!(out.status, 2, "{name}");
-        assert!(out.err.contains(why), "{name}: {}", out.err);
-        assert!(!rig.path(&snapshot).exists(), "{name}");
-        assert_eq!(rig.run(&["tasks", "--vmcore", &core]).status, 2, "{name}");
-    }
-    let out = rig.run(&["--vmcore", "."]);
-    assert_eq!(out.status, 2);
-    let out = rig.run(&["convert", "--to", "snapshot", "--vmcore", "/nonexistent", "-o", "x"]);
-    assert!(out.err.contains("/nonexistent") && out.status == 2);
-}
-
-#[cfg(feature = "vmcore")]
-#[test]
 fn dumps_that_are_cut_give_what_is_whole() {
     let rig = Rig::empty();
     // The tables first, or nothing is found.
@@ -949,80 +808,4 @@ fn damaged_headers_are_answered() {
     }
     // Records have no side table, so none is whole.
     assert!(codes[0] == 0 && codes[1] > 10 && codes[2] > 10, "{codes:?}");
-}
-
-#[cfg(feature = "vmcore")]
-#[test]
-fn the_likely_culprit_comes_first() {
-    let rig = Rig::empty();
-    let core = write(&rig, "core", &elf(&sample().finish(), 4));
-    let heads = |args: &[&str]| -> Vec<String> {
-        let out = rig.run(&[&["tasks", "--vmcore", &core], args].concat());
-        // The records have no side table.
-        assert_eq!(out.status, 1, "{}", out.err);
-        let text = out.out;
-        let lines = text.lines().filter(|l| l.contains("]: ") && !l.starts_with(' '));
-        lines.map(|l| l.split("]: ").next().unwrap().to_owned() + "]").collect()
-    };
-    // The crash, then the task that has been silent for the longest time.
-    assert_eq!(heads(&[]), ["crasher[13]", "stuck[11]", "worker[10]"]);
-    assert_eq!(heads(&["--blocked"]), ["crasher[13]", "stuck[11]"]);
-    assert_eq!(heads(&["--running"]), ["crasher[13]", "worker[10]"]);
-    assert_eq!(heads(&["--pid", "12,14"]), ["sleeper[12]", "gone[14]", "old name[14]"]);
-    assert_eq!(
-        heads(&["--all"]),
-        ["crasher[13]", "stuck[11]", "worker[10]", "sleeper[12]", "gone[14]", "old name[14]"]
-    );
-}
-
-#[cfg(feature = "vmcore")]
-#[test]
-fn tasks_tell_of_each_component_and_of_interrupts() {
-    let rig = Rig::empty();
-    let core = write(&rig, "core", &elf(&sample().finish(), 4));
-    let out = rig.run(&["tasks", "--json", "-n", "1", "--vmcore", &core]);
-    let text = out.out;
-    let objects: Vec<serde_json::Value> =
-        text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
-    let [head, crasher, stuck, worker] = objects.as_slice() else {
-        panic!("{text}");
-    };
-    assert_eq!(head["type"], "tasks");
-    assert_eq!(head["running"], 2);
-    assert_eq!(head["exited"], 1);
-    assert_eq!(head["boot_ns"], 100_000_000_000u64);
-    let clocks = |v: &serde_json::Value| -> Vec<u64> {
-        let list = v.as_array().unwrap();
-        list.iter().map(|r| r["clock"].as_u64().unwrap()).collect()
-    };
-    assert_eq!(crasher["crashed"], true);
-    assert_eq!(crasher["cpu"], 2);
-    assert_eq!(clocks(&crasher["records"]), [99_500]);
-    assert_eq!(clocks(&crasher["interrupts"]), [99_900]);
-    assert_eq!(stuck["state"], "blocked");
-    assert_eq!(stuck["letter"], "D");
-    assert_eq!(stuck["silent_ns"], 49_000_000_000u64);
-    // One of each component, the newest last.
-    assert_eq!(clocks(&stuck["records"]), [50_500, 51_000]);
-    assert_eq!(stuck["records"][1]["component"], "net");
-    assert_eq!(clocks(&worker["records"]), [97_000]);
-    let out = rig.run(&["tasks", "--json", "-c", "net", "--vmcore", &core]);
-    assert!(!out.out.contains("\"disk\""));
-}
-
-#[test]
-fn tasks_are_those_of_one_snapshot() {
-    let rig = Rig::empty();
-    let mut bytes = Vec::new();
-    extract(&sample().finish(), ROOT, &mut bytes).unwrap();
-    let snapshot = write(&rig, "snapshot", &bytes);
-    let out = rig.run(&["tasks", &snapshot]);
-    assert!(out.out.contains("stuck[11]: blocked (D), last on CPU 3, last record 49.000000 s ago"));
-    let out = rig.run(&["tasks", &snapshot, &snapshot]);
-    assert_eq!(out.status, 2);
-    assert!(out.err.contains("one snapshot"));
-    assert_eq!(rig.run(&["tasks"]).status, 2);
-    let out = rig.run(&["tasks", "--pid", "4711", &snapshot]);
-    assert_eq!(out.status, 1);
-    assert!(out.err.contains("tasks match"), "{}", out.err);
 }
