@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! Side tables: the program of the kernel build and the decoder agree, and neither falls for
-//! damaged input.
+//! damaged input. What the program does with files is in `../sidetables`.
 
 use std::{
     fs,
-    os::unix::fs::{symlink, FileTypeExt},
+    os::unix::fs::symlink,
     path::Path,
     process::{Command, Output},
-    thread,
 };
 
 use crate::common::{
-    blog_fmt_sidetable,
+    blog_fmt_sidetable, commands,
     image::{self, CCall, CALLS, C_FILE, FILE},
+    rig::Rig,
 };
 use blog_decode_core::sidetable::read_table;
 use blog_table::{format::Table, image as blog_image, printf::compile_with, source::Source};
@@ -66,73 +66,65 @@ fn program_and_decoder_read_the_same_from_a_module() {
 const PRIVATE_U32: u64 = 0x32 | 0x03 << 8;
 const PRIVATE_CSTR: u64 = 0x32 | 0x23 << 8;
 
-#[test]
-fn an_inventory_lists_strings_addresses_and_what_is_private() {
-    let dir = tempfile::tempdir().unwrap();
-    let calls = [
-        image::Call {
-            line: 31,
-            level: 1,
-            format: "open {} at {:p} by {}, {} times",
-            args: &[("name", 0x22), ("at", 0x25), ("private(uid)", PRIVATE_U32), ("n", 0x03)],
-        },
-        image::Call {
-            line: 5,
-            level: 4,
-            format: "{:?} {host:?}",
-            args: &[("s", image::STATE), ("host", 0x30 | 0x43 << 8)],
-        },
-    ];
-    let c_calls = [CCall {
+const LISTED: [image::Call; 2] = [
+    image::Call {
+        line: 31,
+        level: 1,
+        format: "open {} at {:p} by {}, {} times",
+        args: &[("name", 0x22), ("at", 0x25), ("private(uid)", PRIVATE_U32), ("n", 0x03)],
+    },
+    image::Call {
+        line: 5,
+        level: 4,
+        format: "{:?} {host:?}",
+        args: &[("s", image::STATE), ("host", 0x30 | 0x43 << 8)],
+    },
+];
+
+/// Modules with C calls: name, and formats and arguments of calls in lines from 7 on.
+const C_MODULES: [(&str, &[(&str, &str)]); 5] = [
+    ("private0.ko", &[(r#""%d""#, "1 + blog_private(n)")]),
+    ("private1.ko", &[(r#""%d""#, "blog_private(n) + (1)")]),
+    ("private2.ko", &[(r#""%*d""#, "blog_private(w), n")]),
+    ("private3.ko", &[(r#""%pI4""#, "blog_private(&host)")]),
+    ("bad.ko", &[(r#""%pV""#, "vaf"), (r#""fine %d""#, "vaf"), ("fmt", "vaf")]),
+];
+
+fn files(rig: &Rig) {
+    let dir = &rig.path("");
+    symlink(blog_fmt_sidetable(), dir.join("bin/blog-fmt-sidetable")).unwrap();
+    for (file, salt) in [("a.ko", "one"), ("b.ko", "two")] {
+        image::module(dir, file, salt);
+    }
+    image::vmlinux(dir, "one");
+    image::module_with_c(dir, "c.ko", "one", CALLS, C_CALLS);
+    let listed = [CCall {
         line: 101,
         format: r#""%s by %d of %d""#,
         arguments: r#"blog_private(name(a, b)), __builtin_choose_expr(sizeof("blog_private"), uid, 0), n"#,
     }];
-    image::module_with_c(dir.path(), "a.ko", "one", &calls, &c_calls);
-    let text = |file: &str| {
-        let output = sidetable(&["--inventory", file], dir.path());
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let id = |text: &str| text.split(", ").nth(1).unwrap().to_owned();
-    let got = text("a.ko");
-    let lines = [
-        &format!("image test_mod, {}, components: disk", id(&got)),
-        "drivers/block/test.c:101\tinfo\tprivate string\tname(a, b)\t\"%s by %d of %d\"",
-        "drivers/block/test.c:101\tinfo\tprivate value\tuid\t\"%s by %d of %d\"",
-        "drivers/block/test.rs:5\tdebug\tnetwork address\thost\t\"{:?} {host:?}\"",
-        "drivers/block/test.rs:31\terr\tstring\tname\t\"open {} at {:p} by {}, {} times\"",
-        "drivers/block/test.rs:31\terr\taddress\tat\t\"open {} at {:p} by {}, {} times\"",
-        "drivers/block/test.rs:31\terr\tprivate value\tprivate(uid)\t\"open {} at {:p} by {}, {} times\"",
-    ];
-    assert_eq!(got.lines().collect::<Vec<_>>(), lines);
-    // A table knows no components, a linked image does.
-    assert!(sidetable(&["a.ko"], dir.path()).status.success());
-    let of_table = text("test_mod.blogfmt");
-    assert_eq!(of_table, got.replace("components: disk", "components: unknown"));
-    image::vmlinux_with_c(dir.path(), "one", &[]);
-    let linked = text("vmlinux");
-    assert!(linked.contains(", components: disk\n") && linked.lines().count() == 2, "{linked}");
-    let output = sidetable(&["--inventory", "-o", ".", "a.ko"], dir.path());
-    assert_eq!(output.status.code(), Some(2));
+    image::module_with_c(dir, "inventory.ko", "one", &LISTED, &listed);
+    for (file, calls) in C_MODULES {
+        let calls = (7..).zip(calls);
+        let calls: Vec<_> =
+            calls.map(|(line, &(format, arguments))| CCall { line, format, arguments }).collect();
+        image::module_with_c(dir, file, "one", CALLS, &calls);
+    }
+    for (name, id) in
+        [("x", "that"), ("x", "this"), ("y", "that"), ("other", "that"), ("test_mod", "that")]
+    {
+        let table = Table { build_id: id.into(), name: name.into(), ..Table::default() };
+        rig.write(&format!("{name}-{id}"), table.encode().unwrap());
+    }
 }
 
 #[test]
-fn only_a_whole_argument_of_a_kind_that_fits_is_private() {
-    for (format, arguments, why) in [
-        (r#""%d""#, "1 + blog_private(n)", "is not all of the argument"),
-        (r#""%d""#, "blog_private(n) + (1)", "is not all of the argument"),
-        (r#""%*d""#, "blog_private(w), n", "a width or precision can't be private"),
-        (r#""%pI4""#, "blog_private(&host)", "only numbers, addresses and strings"),
-    ] {
-        let dir = tempfile::tempdir().unwrap();
-        let calls = [CCall { line: 7, format, arguments }];
-        image::module_with_c(dir.path(), "a.ko", "one", CALLS, &calls);
-        let output = sidetable(&["a.ko"], dir.path());
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{arguments}: {stderr}");
-        assert!(stderr.contains(why), "{arguments}: {stderr}");
-    }
+fn the_program_writes_tables_and_replaces_nothing_else() {
+    commands::check(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sidetables"), files);
+}
+
+#[test]
+fn private_arguments_have_types_of_their_own() {
     let compiled = compile_with("%d %.*s", &|of_call, stored| (of_call, stored) == (2, 1)).unwrap();
     // In one word: 4 bytes; then, private, a string of at most so many.
     assert_eq!(compiled.codes.0, 0x6e30);
@@ -221,58 +213,6 @@ fn formats_of_c_calls_are_compiled_into_the_image() {
         assert!(sidetable(&[name], dir.path()).status.success());
         assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), written);
     }
-}
-
-#[test]
-fn formats_that_cannot_be_logged_are_errors_with_their_place() {
-    let dir = tempfile::tempdir().unwrap();
-    let calls = [(7, r#""%pV""#), (8, r#""fine %d""#), (9, "fmt")].map(|(line, format)| CCall {
-        line,
-        format,
-        arguments: "vaf",
-    });
-    let ko = image::module_with_c(dir.path(), "a.ko", "one", CALLS, &calls);
-    let bytes = fs::read(&ko).unwrap();
-    let output = sidetable(&["a.ko"], dir.path());
-    assert_eq!(output.status.code(), Some(1));
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    for line in [
-        "drivers/block/test.c:7: \"%pV\": ",
-        "drivers/block/test.c:9: fmt: the format is not a string literal",
-    ] {
-        assert!(stderr.lines().any(|l| l.starts_with(line)), "{stderr}");
-    }
-    assert!(!stderr.contains("test.c:8"), "{stderr}");
-    assert_eq!(fs::read(&ko).unwrap(), bytes);
-    assert!(!dir.path().join("test_mod.blogfmt").exists());
-}
-
-/// As modules_install puts them into /lib/modules/RELEASE/blog.
-#[test]
-fn tables_of_several_builds_are_installed_beside_each_other() {
-    let dir = tempfile::tempdir().unwrap();
-    fs::create_dir(dir.path().join("out")).unwrap();
-    let mut expected = Vec::new();
-    for salt in ["one", "two", "one"] {
-        let ko = image::module(dir.path(), "a.ko", salt);
-        assert!(sidetable(&["a.ko"], dir.path()).status.success());
-        let table = read_table(&ko, |_| true).unwrap().unwrap();
-        expected.push(format!("test_mod-{}.blogfmt", table.build_id_hex()));
-        let output = sidetable(&["test_mod.blogfmt", "-o", "out"], dir.path());
-        assert!(output.status.success(), "{output:?}");
-        let installed = dir.path().join("out").join(&expected[expected.len() - 1]);
-        assert_eq!(read_table(&installed, |_| true).unwrap(), Some(table));
-    }
-    expected.sort();
-    expected.dedup();
-    let names = fs::read_dir(dir.path().join("out")).unwrap();
-    let mut names: Vec<_> = names.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    assert_eq!(names, expected);
-    assert_eq!(names.len(), 2);
-    // Without -o, a table is no image.
-    let output = sidetable(&["test_mod.blogfmt"], dir.path());
-    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]
@@ -411,200 +351,6 @@ fn linking_with_compressed_debug_sections_leaves_the_descriptors_alone() {
         .status();
     assert!(ld.unwrap().success());
     assert_eq!(read_table(&again, |_| true).unwrap(), Some(table));
-}
-
-#[test]
-fn usage_and_input_errors_have_their_exit_status() {
-    let dir = tempfile::tempdir().unwrap();
-    image::module(dir.path(), "a.ko", "one");
-    fs::write(dir.path().join("text"), "not an image").unwrap();
-    fs::write(dir.path().join("empty"), "").unwrap();
-    for (args, status, text) in [
-        (&["--help"][..], 0, ""),
-        (&[], 2, "no ELF file"),
-        (&["--nonsense"], 2, "unknown option"),
-        (&["a.ko", "-o", "nowhere"], 2, "not a directory"),
-        (&["a.ko", "-o"], 2, "needs a value"),
-        (&["absent.ko"], 1, "absent.ko"),
-        (&["."], 1, "is a directory"),
-        (&["/dev/null"], 1, "not a regular file"),
-        (&["text"], 1, "cut off"),
-        (&["empty"], 1, "cut off"),
-        // The good one is done all the same.
-        (&["text", "a.ko"], 1, "text"),
-        (&["--inventory", "test_mod.blogfmt"], 0, ""),
-    ] {
-        let output = sidetable(args, dir.path());
-        assert_eq!(output.status.code(), Some(status), "{args:?} {output:?}");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(stderr.contains(text), "{args:?}: {stderr}");
-    }
-    assert!(dir.path().join("test_mod.blogfmt").exists());
-}
-
-/// Makes x.o, an image without call sites, with this build ID if that isn't empty.
-fn bare(dir: &Path, build_id: &[u8]) {
-    let mut text = ".text\nnop\n".to_owned();
-    if !build_id.is_empty() {
-        text += ".section .note.gnu.build-id, \"a\", @note\n.long 4, ";
-        text += &format!("{}, 3\n.asciz \"GNU\"\n", build_id.len());
-        build_id.iter().for_each(|b| text += &format!(".byte {b}\n"));
-    }
-    fs::write(dir.join("x.s"), text).unwrap();
-    image::tool(dir, &["cc", "-c", "x.s"]);
-}
-
-/// A table that a file may be.
-fn named(name: &str, build_id: &[u8]) -> Vec<u8> {
-    let table = Table { build_id: build_id.to_vec(), name: name.into(), ..Table::default() };
-    table.encode().unwrap()
-}
-
-#[test]
-fn an_image_without_call_sites_gets_no_table() {
-    let dir = tempfile::tempdir().unwrap();
-    bare(dir.path(), b"this");
-    let old = dir.path().join("old");
-    // That of an earlier build goes.
-    fs::write(&old, named("x", b"that")).unwrap();
-    let output = sidetable(&["x.o", "--output", "old", "-v"], dir.path());
-    assert!(output.status.success(), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("no call sites"));
-    assert!(!old.exists());
-    // What isn't known for one stays.
-    for content in [
-        b"a text".to_vec(),
-        named("y", b"that"),
-        named("x", b"this"),
-        named("x", b"that")[..20].to_vec(),
-    ] {
-        fs::write(&old, &content).unwrap();
-        let output = sidetable(&["x.o", "--output", "old"], dir.path());
-        assert_eq!(output.status.code(), Some(1), "{output:?}");
-        assert_eq!(fs::read(&old).unwrap(), content);
-    }
-}
-
-/// "It has none" and "it has lost its table" are different answers.
-#[test]
-fn a_table_that_was_stripped_off_is_no_table_of_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let ko = image::module(dir.path(), "a.ko", "one");
-    let good = read_table(&ko, |_| true).unwrap().unwrap();
-    let good = good.encode().unwrap();
-    let vmlinux = image::vmlinux(dir.path(), "one");
-    let vmlinux = vmlinux.file_name().unwrap().to_str().unwrap();
-    for image in ["a.ko", vmlinux] {
-        image::tool(dir.path(), &["objcopy", "--remove-section=.debug.blog", image]);
-        // Also the table that it should have is there.
-        fs::write(dir.path().join("old"), &good).unwrap();
-        for args in [&[][..], &["--output", "old"], &["--inventory"], &["-v"], &["-o", "."]] {
-            let output = sidetable(&[&[image], args].concat(), dir.path());
-            assert_eq!(output.status.code(), Some(1), "{image} {args:?} {output:?}");
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(said.contains("it was stripped off"), "{said}");
-            assert!(output.stdout.is_empty(), "{output:?}");
-        }
-        assert_eq!(fs::read(dir.path().join("old")).unwrap(), good);
-    }
-}
-
-#[test]
-fn a_module_that_contains_its_table_gives_it_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let ko = image::module(dir.path(), "a.ko", "one");
-    assert!(sidetable(&["a.ko"], dir.path()).status.success());
-    let table = dir.path().join("test_mod.blogfmt");
-    let good = fs::read(&table).unwrap();
-    image::tool(dir.path(), &["objcopy", "--remove-section=.debug.blog", "a.ko"]);
-    fs::remove_file(&table).unwrap();
-    let before = fs::read(&ko).unwrap();
-    let output = sidetable(&["a.ko"], dir.path());
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(fs::read(&table).unwrap(), good);
-    assert_eq!(fs::read(&ko).unwrap(), before);
-}
-
-#[test]
-fn the_table_of_an_object_is_that_of_its_module() {
-    let dir = tempfile::tempdir().unwrap();
-    let whole = image::module_with_c(dir.path(), "whole.ko", "one", CALLS, C_CALLS);
-    let remove = "--remove-section=.note.gnu.build-id";
-    image::tool(dir.path(), &["objcopy", remove, "whole.ko", "test_mod.o"]);
-    let output = sidetable(&["test_mod.o"], dir.path());
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no build ID"));
-
-    let object = dir.path().join("test_mod.o");
-    assert!(sidetable(&["--object", "test_mod.o"], dir.path()).status.success());
-    let once = fs::read(&object).unwrap();
-    assert!(sidetable(&["--object", "test_mod.o"], dir.path()).status.success());
-    assert_eq!(fs::read(&object).unwrap(), once);
-    assert!(!dir.path().join("test_mod.blogfmt").exists());
-
-    image::tool(dir.path(), &["ld", "-r", "--build-id=sha1", "-o", "a.ko", "test_mod.o"]);
-    image::tool(dir.path(), &["strip", "-g", "a.ko"]);
-    let table = read_table(&dir.path().join("a.ko"), |_| true).unwrap().unwrap();
-    let wanted = read_table(&whole, |_| true).unwrap().unwrap();
-    assert_eq!((&table.name, &table.sites), (&wanted.name, &wanted.sites));
-    assert_eq!(table.build_id.len(), 20);
-    assert_ne!(table.build_id, wanted.build_id);
-}
-
-/// Wherever a table goes: what isn't an older one of the same image stays.
-#[test]
-fn only_older_tables_of_the_same_image_are_replaced() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = |name: &str| dir.path().join(name);
-    let ko = image::module(dir.path(), "a.ko", "one");
-    let run = |args: &[&str]| sidetable(&[&["a.ko"], args].concat(), dir.path());
-    let good = read_table(&ko, |_| true).unwrap().unwrap();
-    let id = good.build_id_hex();
-    let good = good.encode().unwrap();
-    fs::create_dir(path("tables")).unwrap();
-    let by_id = format!("tables/test_mod-{id}.blogfmt");
-    for (args, to) in
-        [(&["--output", "to"][..], "to"), (&[], "test_mod.blogfmt"), (&["-o", "tables"], &*by_id)]
-    {
-        for (old, is_replaced) in [
-            (b"a text".to_vec(), false),
-            (named("other", b"that"), false),
-            (named("test_mod", b"that"), true),
-            (Vec::new(), true),
-        ] {
-            fs::write(path(to), &old).unwrap();
-            let output = run(args);
-            assert_eq!(output.status.success(), is_replaced, "{to} {output:?}");
-            let new = fs::read(path(to)).unwrap();
-            assert!(new == if is_replaced { good.clone() } else { old }, "{to}");
-        }
-    }
-    // A link stays one.
-    symlink("to", path("link")).unwrap();
-    fs::write(path("to"), named("test_mod", b"that")).unwrap();
-    assert!(run(&["--output", "link"]).status.success());
-    assert!(path("link").is_symlink());
-    assert_eq!(fs::read(path("to")).unwrap(), good);
-    symlink("nowhere", path("gone")).unwrap();
-    assert!(!run(&["--output", "gone"]).status.success());
-    assert!(path("gone").is_symlink());
-    // A pipe gets the table. A device is written to, too.
-    image::tool(dir.path(), &["mkfifo", "pipe"]);
-    let reader = thread::spawn({
-        let pipe = path("pipe");
-        move || fs::read(pipe).unwrap()
-    });
-    assert!(run(&["--output", "pipe"]).status.success());
-    assert_eq!(reader.join().unwrap(), good);
-    assert!(fs::metadata(path("pipe")).unwrap().file_type().is_fifo());
-    symlink("/dev/null", path("null")).unwrap();
-    assert!(run(&["--output", "null"]).status.success());
-    assert!(path("null").is_symlink());
-    bare(dir.path(), b"");
-    let output = sidetable(&["x.o", "--output", "pipe"], dir.path());
-    assert!(output.status.success() && path("pipe").exists(), "{output:?}");
-    let left = fs::read_dir(dir.path()).unwrap();
-    assert!(!left.into_iter().any(|e| e.unwrap().file_name().to_string_lossy().contains(".tmp")));
 }
 
 #[test]
