@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Decoded text equals what `format!` prints, for values stored by the kernel's own code.
+//! Decoded text equals what `format!` prints, for values stored by the kernel's own code. For
+//! random values, and types that are derived, tests/host/roundtrip has that, from the drivers'
+//! macros on.
 
 use std::{
-    ffi::{CStr, CString},
     fmt,
     net::{Ipv4Addr, Ipv6Addr},
+    num::NonZero,
 };
 
 use crate::common::kernel::{
     call::{
         arg::{BlogArg, Errno},
         args::BlogArgs,
-        wrap::{Hex, Mac},
     },
     wire::types::TypeCode,
 };
@@ -23,20 +24,10 @@ use proptest::prelude::*;
 
 /// Stores `args` as a driver would, and decodes them.
 fn decode<A: BlogArgs>(format: &str, names: &[&str], codes: &[u64], args: A) -> String {
-    decode_with(format, names, codes, args, &[])
-}
-
-fn decode_with<A: BlogArgs>(
-    format: &str,
-    names: &[&str],
-    codes: &[u64],
-    args: A,
-    descriptors: &[Type],
-) -> String {
     let mut payload = vec![0xaa; args.size()];
     // SAFETY: The payload has as many bytes as `size` says.
     unsafe { args.store(payload.as_mut_ptr()) };
-    let mut types = Types::new(descriptors);
+    let mut types = Types::new(&[]);
     let types = codes.iter().map(|&c| types.resolve(c).unwrap()).collect();
     let names = names.iter().map(|&n| n.to_owned()).collect();
     let template = Template::new(format, names, types).unwrap();
@@ -56,182 +47,17 @@ fn decode1<T: BlogArg + ?Sized>(format: &str, value: &T, width: usize, precision
 
 /// Compares with `format!` for each of many specs; `1$` is the width and `2$` the precision.
 macro_rules! same {
-    ($v:expr, $w:expr, $p:expr; $($spec:literal)*) => {
-        same!($v => $v, $w, $p; $($spec)*)
-    };
-    // What is stored => what is printed.
-    ($v:expr => $printed:expr, $w:expr, $p:expr; $($spec:literal)*) => {{
-        let (v, printed, w, p) = ($v, $printed, $w, $p);
+    ($v:expr, $w:expr, $p:expr; $($spec:literal)*) => {{
+        let (v, w, p) = ($v, $w, $p);
         $(
             let format = concat!("[{0:", $spec, "}]{1}{2}");
-            let expected = format!(concat!("[{0:", $spec, "}]{1}{2}"), printed, w, p);
+            let expected = format!(concat!("[{0:", $spec, "}]{1}{2}"), v, w, p);
             assert_eq!(decode1(format, v, w, p), expected, "{format} {w} {p}");
         )*
     }};
 }
 
-macro_rules! same_integer {
-    ($v:expr, $w:expr, $p:expr) => {
-        same!($v, $w, $p;
-            "" "1$" "01$" "+" "+1$" "+01$" "<1$" ">1$" "^1$" "*^1$" "*<01$" "\u{1f980}^+1$"
-            "#" "#1$" "-1$" "+.2$" "0"
-            "?" "1$?" "01$?" "+?" "#?" "#01$?" "x?" "X?" "#x?" "#01$x?" "#X?" "<01$X?"
-            "x" "X" "#x" "#X" "01$x" "#01$x" "#1$X" "+x" "+#01$x" "*^#1$x" "<1$X"
-            "o" "#o" "#01$o" "b" "#b" "#01$b" "#1$b" "-^#1$b" "#010b" "08x" "#06x" ">8" "05"
-            "e" "E" ".2$e" "1$.2$e" "01$.2$e" "+e" "+01$E" "^1$e" "#e" "#.0e"
-        );
-    };
-}
-
-macro_rules! integer_tests {
-    ($($ty:ident)*) => {$(
-        proptest! {
-            #[test]
-            fn $ty(v in any::<$ty>(), shift in 0..128u32, w in 0..60usize, p in 0..45usize) {
-                // Small numbers as often as large ones.
-                let v = v >> (shift % $ty::BITS);
-                same_integer!(&v, w, p);
-                same!(&Some(v), w, p; "?" "1$?" "#?" "x?" "#01$x?" "#X?" "+01$?");
-            }
-        }
-    )*};
-}
-
-integer_tests! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize }
-
-#[test]
-fn extreme_integers() {
-    macro_rules! extremes {
-        ($($ty:ident)*) => {$(
-            for v in [$ty::MIN, $ty::MAX, 0, 1, 9, 10, 95, 99, 100] {
-                for w in [0, 1, 5, 40, 140] {
-                    for p in [0, 1, 2, 5, 44] {
-                        same_integer!(&v, w, p);
-                    }
-                }
-            }
-        )*};
-    }
-    extremes! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize }
-}
-
-macro_rules! same_text {
-    ($v:expr, $w:expr, $p:expr) => {
-        same!($v, $w, $p;
-            "" "1$" "01$" "+" "<1$" ">1$" "^1$" "*^1$" "#" "#1$" "-1$" ".2$" "1$.2$" "*>1$.2$"
-            "\u{301}^1$.2$" "?" "1$?" "#?" ".2$?" "x?" "#01$x?"
-        );
-    };
-}
-
 proptest! {
-    #[test]
-    fn strings(v in any::<String>(), w in 0..40usize, p in 0..20usize) {
-        same_text!(v.as_str(), w, p);
-        same!(&Some(v.as_str()), w, p; "?" "#?" "1$.2$?");
-        let r: Result<&str, Negative> = Ok(&v);
-        same!(&r, w, p; "?" "#?" "1$.2$?");
-    }
-
-    #[test]
-    fn characters(v in any::<char>(), w in 0..40usize, p in 0..3usize) {
-        same_text!(&v, w, p);
-    }
-
-    #[test]
-    fn booleans(v in any::<bool>(), w in 0..12usize, p in 0..8usize) {
-        same_text!(&v, w, p);
-    }
-
-    #[test]
-    fn units(w in 0..12usize, p in 0..4usize) {
-        same!(&(), w, p; "?" "1$?" "*^1$.2$?" "#?");
-    }
-
-    #[test]
-    fn byte_slices(v in any::<Vec<u8>>(), w in 0..6usize, p in 0..3usize) {
-        same!(v.as_slice(), w, p;
-            "?" "#?" "1$?" "01$?" "x?" "02x?" "#x?" "#04x?" "X?" "#X?" "*^1$?" "+?" ".2$?");
-        let o = Some(v.as_slice());
-        same!(&o, w, p; "?" "#?" "02x?" "#01$x?");
-    }
-
-    #[test]
-    fn byte_arrays(v in any::<[u8; 7]>(), w in 0..6usize, p in 0..3usize) {
-        same!(&v, w, p; "?" "#?" "1$?" "x?" "02x?" "#04X?");
-        same!(&[0u8; 0], w, p; "?" "#?");
-        same!(&Some(v), w, p; "?" "#?" "02x?");
-    }
-
-    #[test]
-    fn c_strings(v in proptest::collection::vec(1..=255u8, 0..40), w in 0..50usize) {
-        let v = CString::new(v).unwrap();
-        same!(v.as_c_str(), w, 0; "?" "1$?" "#?");
-        let o: Option<&CStr> = Some(&v);
-        same!(&o, w, 0; "?" "#?");
-    }
-
-    #[test]
-    fn addresses(a in any::<[u8; 4]>(), b in any::<[u16; 8]>(), w in 0..50usize, p in 0..40usize) {
-        same_text!(&Ipv4Addr::from(a), w, p);
-        same_text!(&Ipv6Addr::from(b), w, p);
-        let b = b.map(|n| if n % 3 == 0 { 0 } else { n });
-        same_text!(&Ipv6Addr::from(b), w, p);
-    }
-
-    #[test]
-    fn pointers(a in any::<usize>(), shift in 0..64u32, w in 0..30usize) {
-        let v = std::ptr::without_provenance::<u8>(a >> shift);
-        same!(&v => v, w, 0; "p" "1$p" "#p" "#1$p" "01$p" "#01$p" "<1$p" "*^1$p" "+p"
-            "?" "1$?" "#?" "#1$?" "<01$?");
-        same!(&Some(v), w, 0; "?" "#?" "1$?");
-    }
-
-    #[test]
-    fn results(v in any::<i32>(), e in 1..4096i32, w in 0..20usize) {
-        let ok: Result<i32, Negative> = Ok(v);
-        same!(&ok, w, 0; "?" "#?" "x?" "1$?" "#01$x?");
-        let err: Result<i64, Negative> = Err(Negative(-e));
-        same!(&err, w, 0; "?" "#?" "x?" "1$?" "#01$x?");
-        let deep: Option<Result<Option<u8>, Negative>> = Some(Ok(Some(v as u8)));
-        same!(&deep, w, 0; "?" "#?" "#x?");
-        let none: Result<Option<&str>, Negative> = Ok(None);
-        same!(&none, w, 0; "?" "#?");
-        let small: Result<(), Negative> = Ok(());
-        same!(&small, w, 0; "?" "#?");
-    }
-
-    #[test]
-    fn mac_addresses(v in any::<[u8; 6]>(), w in 0..30usize, p in 0..20usize) {
-        same_text!(&Mac(v), w, p);
-    }
-
-    #[test]
-    fn hex_dumps(v in any::<Vec<u8>>(), w in 0..30usize, p in 0..20usize) {
-        same!(&Hex(&v), w, p; "" "1$" ".2$" "01$");
-    }
-
-    #[test]
-    fn derived_types(v in any_shape(), w in 0..12usize) {
-        let types = shape_descriptors();
-        for (format, expected) in [
-            ("{:?}", format!("{v:?}")),
-            ("{:#?}", format!("{v:#?}")),
-            ("{:#x?}", format!("{v:#x?}")),
-            ("{:*^1$?}", format!("{v:*^w$?}")),
-            ("{:#01$?}", format!("{v:#0w$?}")),
-        ] {
-            let names = ["v", "w"];
-            let codes = [SHAPED.0, USIZE];
-            let text = decode_with(format, &names, &codes, (&v.stored(), &w), &types);
-            assert_eq!(text, expected);
-        }
-        let o = Some(v.clone());
-        let codes = [SHAPED.wrapped(0x30).0];
-        let text = decode_with("{:#?}", &["v"], &codes, (&Some(v.stored()),), &types);
-        assert_eq!(text, format!("{o:#?}"));
-    }
-
     #[test]
     fn anything_compiles_or_not_but_never_panics(
         format in "[{}:#0-9$.*<^>+a-cxXeEp?w -]{0,24}",
@@ -277,101 +103,6 @@ impl fmt::Debug for Negative {
             Some(name) => f.debug_tuple(name).finish(),
         }
     }
-}
-
-/// What `#[derive(BlogArg)]` would make of this enum.
-#[derive(Clone, Debug)]
-enum Shaped {
-    Empty,
-    Pair(u8, Option<i16>),
-    Named { first: bool, inner: Inner },
-}
-
-#[derive(Clone, Debug)]
-struct Inner {
-    bytes: [u8; 3],
-    c: char,
-    address: Ipv4Addr,
-}
-
-const INNER: TypeCode = TypeCode::derived(7);
-
-const SHAPED: TypeCode = TypeCode::derived(0x1234_5678_9abc);
-
-impl Shaped {
-    /// A tag and 12 bytes, as the descriptor says.
-    fn stored(&self) -> [u8; 13] {
-        let mut bytes = [0; 13];
-        match self {
-            Shaped::Empty => {}
-            Shaped::Pair(a, b) => {
-                bytes[..2].copy_from_slice(&[1, *a]);
-                if let Some(b) = b {
-                    bytes[2] = 1;
-                    bytes[3..5].copy_from_slice(&b.to_le_bytes());
-                }
-            }
-            Shaped::Named { first, inner } => {
-                bytes[..2].copy_from_slice(&[2, u8::from(*first)]);
-                bytes[2..5].copy_from_slice(&inner.bytes);
-                bytes[5..9].copy_from_slice(&u32::from(inner.c).to_le_bytes());
-                bytes[9..13].copy_from_slice(&inner.address.octets());
-            }
-        }
-        bytes
-    }
-}
-
-fn any_shape() -> impl Strategy<Value = Shaped> {
-    prop_oneof![
-        Just(Shaped::Empty),
-        (any::<u8>(), any::<Option<i16>>()).prop_map(|(a, b)| Shaped::Pair(a, b)),
-        (any::<bool>(), any::<[u8; 3]>(), any::<char>(), any::<[u8; 4]>()).prop_map(
-            |(first, bytes, c, a)| Shaped::Named {
-                first,
-                inner: Inner { bytes, c, address: a.into() }
-            }
-        ),
-    ]
-}
-
-fn shape_descriptors() -> Vec<Type> {
-    let field = |name: &str, code: TypeCode| Field { code: code.0, name: name.into() };
-    let variant = |name: &str, shape, fields| Variant { name: name.into(), shape, fields };
-    vec![
-        Type {
-            code: INNER.0,
-            name: "Inner".into(),
-            kind: TypeKind::Struct,
-            variants: vec![variant(
-                "Inner",
-                Shape::Named,
-                vec![
-                    field("bytes", <[u8; 3]>::CODE),
-                    field("c", char::CODE),
-                    field("address", Ipv4Addr::CODE),
-                ],
-            )],
-        },
-        Type {
-            code: SHAPED.0,
-            name: "Shaped".into(),
-            kind: TypeKind::Enum,
-            variants: vec![
-                variant("Empty", Shape::Unit, vec![]),
-                variant(
-                    "Pair",
-                    Shape::Tuple,
-                    vec![field("", u8::CODE), field("", <Option<i16>>::CODE)],
-                ),
-                variant(
-                    "Named",
-                    Shape::Named,
-                    vec![field("first", bool::CODE), field("inner", INNER)],
-                ),
-            ],
-        },
-    ]
 }
 
 #[test]
@@ -531,6 +262,7 @@ fn what_rusts_own_tests_are_about() {
     macro_rules! number {
         ($($ty:ty: $values:expr;)*) => {$(
             each!(&$values as &[$ty]; "" "?" "+" "+?" "01$" "+01$" "<01$" "^1$" "*>+1$" "#x" "#X" "#o" "#b"
+                "x" "X" "o" "b" "-1$" "+.2$" "0" "*^#1$x" "+#01$x" "<01$X?" "#010b" "#06x"
                 "#01$x" "#01$b" "*^#1$o" "#?" "x?" "#X?" "#01$x?" "e" "E" ".2$e" ".0e" ".1e" "+01$.2$E"
                 "1$e" "^1$.1e");
         )*};
@@ -538,14 +270,20 @@ fn what_rusts_own_tests_are_about() {
     number! {
         u8: [0, 5, 15, 95, 105, u8::MAX];
         i8: [0, -1, 94, i8::MIN, i8::MAX];
+        u16: [9, 10, u16::MAX];
+        i16: [-1, i16::MIN];
+        u32: [99, 100, u32::MAX];
+        i64: [-10, i64::MIN, i64::MAX];
+        usize: [1, usize::MAX];
+        isize: [-9, isize::MIN];
         i32: [-95, 150, 250, -12_345, 99_999, i32::MIN];
         u64: [
             25, 35, 45, 995, 9_950, 9_995, 12_500, 13_500, 99_500, 123_450, 999_999_999, u64::MAX,
         ];
         u128: [u128::MAX, 1 << 64, 10_u128.pow(38), 5 * 10_u128.pow(37)];
         i128: [i128::MIN, -1];
-        std::num::NonZero<u16>: [std::num::NonZero::<u16>::MAX, std::num::NonZero::<u16>::MIN];
-        std::num::NonZero<i64>: [std::num::NonZero::<i64>::MIN, std::num::NonZero::<i64>::MAX];
+        NonZero<u16>: [NonZero::<u16>::MAX, NonZero::<u16>::MIN];
+        NonZero<i64>: [NonZero::<i64>::MIN, NonZero::<i64>::MAX];
     }
     // Builders: nothing inside, one, several, within each other, on one line and on many.
     each!(&[None, Some(None), Some(Some(-7_i16))]; "?" "#?" "x?" "#X?" "01$?" "#01$x?" "+?" "+#1$?");
@@ -571,7 +309,7 @@ fn what_rusts_own_tests_are_about() {
     each!(&v6; "" "?" "1$" ">1$" "^40" "*^1$.2$" ".2$");
     each!(&[Ipv4Addr::BROADCAST, Ipv4Addr::UNSPECIFIED]; "" "?" "1$" ">18" "^1$.2$");
     each!([c"", c"plain", c"\xff\xe2\x82 \u{e9}\t\\"]; "?" "#?" "1$?");
-    assert!(tried > 13_000, "{tried}");
+    assert!(tried > 15_000, "{tried}");
 }
 
 /// Which argument a placeholder means.
