@@ -425,7 +425,7 @@ impl Kernel {
         let memory = self.write(&MemoryRoot {
             magic: MEMORY_MAGIC,
             size: size_of::<MemoryRoot>() as u32,
-            rings: table(ring_chunks, 4, 4, ring_size),
+            rings: table(ring_chunks, 4, 4, l.size),
             slots: table(slot_chunks, capacity as u32, 2, SLOT.size),
             page_size: PAGE as u32,
             chunk_size: if has_room { 0 } else { 512 },

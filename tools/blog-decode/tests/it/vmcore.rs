@@ -15,7 +15,7 @@ use crate::common::{
     snapshot::Page,
     vmcore::{
         elf, flattened, sample, sample_of, stock, Kernel, Ram, Ring, ANCHOR, CURRENT, LIST,
-        NOTIFIER, PAGE, PANIC_CPU, PER_CPU, PHYSICAL, RING, ROOT,
+        NOTIFIER, PAGE, PANIC_CPU, PER_CPU, PHYSICAL, ROOT,
     },
 };
 use blog_file::snapshot::Snapshot;
@@ -26,11 +26,15 @@ use blog_vmcore::{
     extract, extract_with,
     memory::{Fault, Memory},
     vmcoreinfo::VmcoreInfo,
+    RingLayout,
 };
 use blog_wire::{
-    dump::{Crash, Root, TableRoot, ANCHORED, NO_FIELD, RING_BUSY, STATE_OFF},
+    dump::{Crash, Root, TableRoot, ANCHORED, NO_FIELD, STATE_OFF},
     file::{TASK_CRASHED, TASK_HOLDER, WAIT_GONE, WAIT_READERS},
+    ring::RING_BUSY,
 };
+
+const RING: RingLayout = RingLayout::NOW;
 
 fn texts(got: &Got) -> Vec<String> {
     let problems = got.extracted.problems.0.iter();
@@ -388,7 +392,7 @@ fn a_turn_in_progress_is_no_damage() {
     // The ring has counted the page that comes next, which isn't published yet.
     let got = with(|kernel, ram| {
         let ring = kernel.rings[0];
-        ram.write(ring + 8, &RING_BUSY.to_le_bytes());
+        ram.write(ring + u64::from(RING.busy), &RING_BUSY.to_le_bytes());
         ram.write(ring + 24, &5u64.to_le_bytes());
         ram.write(ring + 32, &3u32.to_le_bytes());
         ram.write(ring + 224, &23u64.to_le_bytes());
@@ -398,7 +402,7 @@ fn a_turn_in_progress_is_no_damage() {
     assert!(!got.extracted.problems.any_grave(), "{:?}", texts(&got));
     // The oldest page is on its way to become the newest.
     let got = with(|kernel, ram| {
-        ram.write(kernel.rings[0] + 8, &RING_BUSY.to_le_bytes());
+        ram.write(kernel.rings[0] + u64::from(RING.busy), &RING_BUSY.to_le_bytes());
         ram.write(kernel.pages[0] + 16, &0u64.to_le_bytes());
     });
     let got = got.unwrap();
@@ -406,7 +410,7 @@ fn a_turn_in_progress_is_no_damage() {
     assert!(!got.extracted.problems.any_grave(), "{:?}", texts(&got));
     // A page is just being split.
     let got = with_chunks(|kernel, ram| {
-        ram.write(kernel.rings[0] + 8, &RING_BUSY.to_le_bytes());
+        ram.write(kernel.rings[0] + u64::from(RING.busy), &RING_BUSY.to_le_bytes());
         ram.write(kernel.slots[0] + 4, &5u32.to_le_bytes());
     });
     lacks(&got.unwrap(), &[0]);
