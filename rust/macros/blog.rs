@@ -15,7 +15,7 @@ mod format;
 mod log;
 /// The kernel's own files, so that there is one rule.
 #[path = "../kernel/blog/wire/mod.rs"]
-#[allow(dead_code, unreachable_pub)]
+#[allow(dead_code, unreachable_pub, unused_imports)]
 mod wire;
 
 pub(crate) use self::{
