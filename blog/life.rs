@@ -18,6 +18,7 @@
 
 use core::{
     mem,
+    ptr,
     slice,
     sync::atomic::Ordering::Relaxed, //
 };
@@ -96,19 +97,14 @@ pub(crate) fn init() {
 }
 
 /// Attaches a component, and switches it on where that is wanted. A dynamic one has its own
-/// `RawComponent`, and `raw` is null.
-///
-/// # Safety
-///
-/// `raw` is null or valid until it is detached.
-unsafe fn attach(name: &CStr, config: &Config, raw: *const RawComponent) -> Result<Arc<State>> {
-    let dynamic = raw.is_null();
+/// `RawComponent`, and `raw` is `None`.
+fn attach(name: &CStr, config: &Config, raw: Option<&'static RawComponent>) -> Result<Arc<State>> {
+    let dynamic = raw.is_none();
     let new = State::new(name, dynamic, config)?;
     let mut new = Some(UniqueArc::new(new, GFP_KERNEL)?);
     let mut gone = GONE.lock();
     let (state, is_new) = loop {
-        // SAFETY: By this function's requirement.
-        match unsafe { registry::attach(&mut new, name, raw) } {
+        match registry::attach(&mut new, name, raw) {
             Err(ENOSPC) if remove(registry::give_way(dynamic, false), &mut gone) => (),
             result => break result?,
         }
@@ -223,7 +219,7 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
     build_id: *const u8,
     sites: *const Site,
     num_sites: u32,
-    components: *const *const RawComponent,
+    components: *const &'static RawComponent,
     num_components: u32,
 ) {
     // SAFETY: By this function's requirement; all stays until the image is going, and then `going`
@@ -251,13 +247,11 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
     describe::list();
     for (i, &raw) in components.iter().enumerate() {
         // Each file of a module that is captured names the module's component.
-        if components[..i].contains(&raw) {
+        if components[..i].iter().any(|known| ptr::eq(*known, raw)) {
             continue;
         }
-        // SAFETY: As above.
-        let (config, name) = unsafe { ((*raw).config(), (*raw).name().unwrap_or_default()) };
-        // SAFETY: As above.
-        if let Err(e) = unsafe { attach(name, config, raw) } {
+        let name = raw.name().unwrap_or_default();
+        if let Err(e) = attach(name, raw.config(), Some(raw)) {
             pr_warn!("component {} can't log: {e:?}\n", shown(name));
         }
     }
@@ -267,7 +261,8 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
 /// Lets go of what is in memory that goes: of an image's sites, and of components.
 pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
     for state in registry::components() {
-        if is_within(state.look(|inner| inner.raw).cast()) {
+        let is_its = |raw: &RawComponent| is_within(ptr::from_ref(raw).cast());
+        if state.look(|inner| inner.component().is_some_and(is_its)) {
             let _control = state.control();
             floor::event(Event::Detaches(&state));
             state.detach();
@@ -307,11 +302,10 @@ pub(crate) unsafe extern "C" fn blog_component_register(
     }
     // SAFETY: By this function's requirement.
     let (name, config) = unsafe { (CStr::from_char_ptr(name), &*config) };
-    // SAFETY: There is no `raw`.
-    match unsafe { attach(name, config, core::ptr::null()) } {
+    match attach(name, config, None) {
         Ok(state) => {
             floor::event(Event::Came);
-            state.own()
+            state.look(|inner| inner.component().map_or(ptr::null(), ptr::from_ref))
         }
         // What a component is for must not fail because of its log.
         Err(e) => {

@@ -128,20 +128,16 @@ fn places_for(dynamic: bool) -> usize {
 }
 
 /// Gives a new component a place and a name, about as it is `wanted`; or finds the place that one
-/// of the same name has left. Connects it to `raw`, or where that is null to its own. True: it was
+/// of the same name has left. Connects it to `raw`, or where there is none to its own. True: it was
 /// new, and nobody knows it.
 ///
 /// `ENOSPC`: no place is free.
-///
-/// # Safety
-///
-/// `raw` is null or valid until it is detached.
-pub(crate) unsafe fn attach(
+pub(crate) fn attach(
     new: &mut Option<UniqueArc<State>>,
     wanted: &CStr,
-    raw: *const RawComponent,
+    raw: Option<&'static RawComponent>,
 ) -> Result<(Arc<State>, bool)> {
-    let (dynamic, mut places, mut n) = (raw.is_null(), PLACES.lock(), 0);
+    let (dynamic, mut places, mut n) = (raw.is_none(), PLACES.lock(), 0);
     let name = loop {
         n += 1;
         let name = name::fit(wanted.to_bytes(), n);
@@ -152,8 +148,7 @@ pub(crate) unsafe fn attach(
         match places.all().find(same) {
             None => break name,
             Some(known) if dynamic == known.dynamic() && !known.attached() => {
-                // SAFETY: By this function's requirement.
-                unsafe { known.connect(raw) };
+                known.connect(raw);
                 return Ok((known.clone(), false));
             }
             Some(_) => (),
@@ -164,8 +159,7 @@ pub(crate) unsafe fn attach(
     let mut unique = new.take().ok_or(EINVAL)?;
     unique.set_place(slot as u16, name);
     let state = place.insert(unique.into()).clone();
-    // SAFETY: By this function's requirement.
-    unsafe { state.connect(raw) };
+    state.connect(raw);
     Ok((state, true))
 }
 

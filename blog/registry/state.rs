@@ -38,6 +38,8 @@ use core::{
         Ordering::*, //
     }, //
 };
+#[cfg(CONFIG_JUMP_LABEL)]
+use kernel::bindings;
 use kernel::{
     blog::{
         component::{
@@ -155,8 +157,8 @@ impl Loose {
 
 /// What the component's lock protects.
 pub(crate) struct Inner {
-    /// The driver's side; null while detached.
-    pub(crate) raw: *const RawComponent,
+    /// The driver's side, until it is detached.
+    raw: Option<&'static RawComponent>,
     /// Of one that is detached: which one of all that was.
     pub(super) ended: u64,
     /// Keeps what `State::memory` points to.
@@ -169,29 +171,21 @@ pub(crate) struct Inner {
     pub(crate) cleared: u64,
 }
 
-// SAFETY: `raw` is only used under the component's lock, and `RawComponent` is `Sync`.
-unsafe impl Send for Inner {}
-
 impl Inner {
     pub(crate) fn attached(&self) -> bool {
-        !self.raw.is_null()
+        self.raw.is_some()
     }
 
     /// The driver's side; it stays while the lock is held.
     pub(crate) fn component(&self) -> Option<&RawComponent> {
-        // SAFETY: One that isn't null is valid, by the requirement of `connect`.
-        unsafe { self.raw.as_ref() }
+        self.raw
     }
 
     /// The driver's side, as log calls see it.
-    ///
-    /// # Safety
-    ///
-    /// As for [`RawComponent::switch`].
-    unsafe fn switch(&self) -> Option<&Switch> {
-        // SAFETY: One that isn't null is valid, by the requirement of `connect`; and by this
-        // function's.
-        unsafe { Some(self.raw.as_ref()?.switch()) }
+    fn switch(&self) -> Option<&Switch> {
+        // SAFETY: Nobody but this file stores there, all but the slot under the component's lock;
+        // and only what is of the component's state, settings and memory.
+        Some(unsafe { self.raw?.switch() })
     }
 
     /// The memory, if the component has been switched on.
@@ -257,7 +251,7 @@ impl State {
         // It has the name and the settings here.
         let own = dynamic.then(|| RawComponent::new(Config::new()));
         let inner = Inner {
-            raw: ptr::null(),
+            raw: None,
             ended: 0,
             memory: None,
             told: false,
@@ -313,9 +307,10 @@ impl State {
         self.own.is_some()
     }
 
-    /// What is logged to, if it was made at run time; else null.
-    pub(crate) fn own(&self) -> *const RawComponent {
-        self.own.as_ref().map_or(ptr::null(), ptr::from_ref)
+    /// What is logged to, if it was made at run time.
+    fn own(&self) -> Option<&'static RawComponent> {
+        // SAFETY: A state doesn't move once it has a place, and goes when nobody logs to it.
+        self.own.as_ref().map(|own| unsafe { &*ptr::from_ref(own) })
     }
 
     /// Where the slow path keeps the id of the ring that the task with this table has; but other
@@ -474,20 +469,12 @@ impl State {
         self.look(|inner| inner.attached())
     }
 
-    /// Connects the driver's side, or where `raw` is null, its own.
-    ///
-    /// # Safety
-    ///
-    /// `raw` is null or stays valid until [`Self::detach`].
-    pub(super) unsafe fn connect(&self, raw: *const RawComponent) {
+    /// Connects the driver's side, or where there is none, its own.
+    pub(super) fn connect(&self, raw: Option<&'static RawComponent>) {
         self.with(|inner| {
-            inner.raw = match raw.is_null() {
-                true => self.own(),
-                false => raw,
-            };
-            // SAFETY: This is its state, and its place. Nobody reads these fields while its
-            // threshold is 0.
-            let Some(switch) = (unsafe { inner.switch() }) else {
+            inner.raw = raw.or(self.own());
+            // Nobody reads these fields while its threshold is 0.
+            let Some(switch) = inner.switch() else {
                 return;
             };
             let state = ptr::from_ref(self).cast_mut().cast();
@@ -524,12 +511,11 @@ impl State {
         // The static key isn't switched: it goes with the module, and jump labels have forgotten
         // it already.
         self.with(|inner| {
-            // SAFETY: Nobody logs to it any more.
-            if let Some(switch) = unsafe { inner.switch() } {
+            if let Some(switch) = inner.switch() {
                 switch.threshold.store(0, Relaxed);
                 switch.percpu.store(ptr::null_mut(), Relaxed);
             }
-            inner.raw = ptr::null();
+            inner.raw = None;
             inner.ended = LAST_END.fetch_add(1, Relaxed);
         });
     }
@@ -540,8 +526,7 @@ impl State {
             let share = self.get(Key::WarnShare);
             memory.pool.warn_share.store(share, Relaxed);
         }
-        // SAFETY: Threshold and privacy belong to the settings; slot and state are there.
-        if let Some(switch) = unsafe { inner.switch() } {
+        if let Some(switch) = inner.switch() {
             switch.privacy.store(self.get(Key::Private) as u8, Relaxed);
             // What a site's gate must not exceed: one more than the level.
             const { assert!(GATE_ON == 1) };
@@ -556,11 +541,16 @@ impl State {
         #[cfg(CONFIG_JUMP_LABEL)]
         if !self.dynamic() {
             let (raw, on) = self.look(|inner| (inner.raw, self.is_enabled()));
-            // SAFETY: A `raw` that isn't null is valid until `detach`, which waits for the control
-            // that the caller has.
-            if let Some(raw) = unsafe { raw.as_ref() } {
-                // SAFETY: The key starts with the `static_key`, and is valid with `raw`.
-                unsafe { crate::sys::glue::set_key(raw.key.get().cast(), on) };
+            let Some(key) = raw.map(|raw| raw.key.get().cast()) else {
+                return;
+            };
+            // SAFETY: The key starts with the `static_key`. The driver's side stays until `detach`,
+            // which waits for the control that the caller has.
+            unsafe {
+                match on {
+                    true => bindings::static_key_enable(key),
+                    false => bindings::static_key_disable(key),
+                }
             }
         }
     }
@@ -609,8 +599,8 @@ impl State {
                 let pointer = ptr::from_ref(memory).cast_mut();
                 // ORDERING: Release: see `live_memory`.
                 self.memory.store(pointer, Release);
-                // SAFETY: The table lives as long as the memory: until `cut`, and somewhat longer.
-                if let Some(switch) = unsafe { inner.switch() } {
+                // The table lives as long as the memory: until `cut`, and somewhat longer.
+                if let Some(switch) = inner.switch() {
                     // ORDERING: Release: as in `connect`.
                     switch.percpu.store(memory.percpu(), Release);
                 }
@@ -638,8 +628,7 @@ impl State {
         let _control = self.control();
         self.with(|inner| {
             let result = change();
-            // SAFETY: This is its slot, or one that no ring has.
-            if let Some(switch) = unsafe { inner.switch() } {
+            if let Some(switch) = inner.switch() {
                 self.show_slot(&switch.slot);
             }
             result
@@ -689,8 +678,7 @@ impl State {
                 }
                 return None;
             }
-            // SAFETY: It is off, or nobody can log to it.
-            if let Some(switch) = unsafe { inner.switch() } {
+            if let Some(switch) = inner.switch() {
                 switch.percpu.store(ptr::null_mut(), Relaxed);
             }
             self.memory.store(ptr::null_mut(), Relaxed);

@@ -5,7 +5,10 @@
 //! The comment of a function here, and in the files beside those in C, says whether a log call may
 //! call it (any context, NMI included), or only process context.
 
-use core::mem::MaybeUninit;
+use core::{
+    mem::MaybeUninit,
+    sync::atomic::AtomicU8, //
+};
 use kernel::{
     bindings,
     error::to_result,
@@ -25,6 +28,13 @@ unsafe extern "C" {
     /// `dst` is valid for writes of `size` bytes.
     #[link_name = "blog_copy_nofault"]
     pub(crate) fn copy_nofault(dst: *mut u8, src: u64, size: usize) -> bool;
+
+    /// Whether log calls may read the counter, which is the clock: 1, or 0.
+    pub(crate) safe static blog_clock_is_counter: AtomicU8;
+
+    /// The clock of the kernel's log. Any context.
+    #[link_name = "blog_local_clock"]
+    pub(crate) safe fn local_clock() -> u64;
 
     safe fn blog_hash(bytes: u64, len: usize, hash: &mut u64) -> bool;
 
@@ -47,22 +57,6 @@ unsafe extern "C" {
 /// An error of this number: the kernel crate of Linux 7.2 lacks `ENODATA` and `EOPNOTSUPP`.
 pub(crate) fn errno(number: u32) -> Error {
     Error::from_errno(-(number as c_int))
-}
-
-/// Switches a static key. Process context.
-///
-/// # Safety
-///
-/// `key` must be valid.
-#[cfg(CONFIG_JUMP_LABEL)]
-pub(crate) unsafe fn set_key(key: *mut bindings::static_key, on: bool) {
-    // SAFETY: By this function's requirement.
-    unsafe {
-        match on {
-            true => bindings::static_key_enable(key),
-            false => bindings::static_key_disable(key),
-        }
-    }
 }
 
 /// A name as messages show it.

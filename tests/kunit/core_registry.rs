@@ -73,7 +73,7 @@ mod suite {
                     [0u8; 20].as_ptr(),
                     ptr::null(),
                     0,
-                    components.as_ptr(),
+                    components.as_ptr().cast(),
                     1,
                 )
             };

@@ -226,10 +226,9 @@ impl Probes {
         let (table, id) = side_table(parsed.table)?;
         let mut line = KVec::new();
         line.extend_from_slice(text.as_bytes(), GFP_KERNEL)?;
-        let raw = state.look(|inner| inner.raw);
-        if raw.is_null() {
-            return Err(ENODEV);
-        }
+        let raw = state
+            .look(|inner| inner.component().map(ptr::from_ref))
+            .ok_or(ENODEV)?;
         // INVARIANT: It is connected; `PART` removes the probe first. The codes are those of the
         // fetches. A word of any function may be an address.
         let target = KBox::new(
