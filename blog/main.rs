@@ -83,10 +83,7 @@ use crate::{
     crash::describe,
     floor::Part,
     read::sections,
-    sys::{
-        glue,
-        work, //
-    },
+    sys::glue,
     write::{
         tables,
         worker, //
@@ -169,14 +166,14 @@ fn start() -> Result {
     describe::init();
     floor::start(PARTS);
     life::start_modules();
-    work::start_worker(each_second);
     blog_stay();
     RUNS.store(true, Relaxed);
     Ok(())
 }
 
-/// What is done about once a second.
-extern "C" fn each_second() {
+/// What is done about once a second. From `exports.c`, in process context, one at a time.
+#[no_mangle]
+extern "C" fn blog_each_second() {
     worker::work();
     floor::parts().for_each(|part| (part.tick)());
     life::free_gone();

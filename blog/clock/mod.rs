@@ -10,7 +10,6 @@
 
 use core::sync::atomic::{
     AtomicU64,
-    AtomicU8,
     Ordering::*, //
 };
 use kernel::{
@@ -37,12 +36,7 @@ use kernel::{
     sync::SetOnce, //
 };
 
-unsafe extern "C" {
-    // clock.c
-    /// Whether log calls may read the counter, which is the clock: 1, or 0.
-    pub(crate) safe static blog_clock_is_counter: AtomicU8;
-    safe fn blog_local_clock() -> u64;
-}
+use crate::sys::glue;
 
 /// How the clocks went, as a part knows it. All in process context.
 pub(crate) struct Source {
@@ -143,7 +137,7 @@ pub(crate) fn still(time: u64) -> u64 {
 
 #[cfg(CONFIG_BLOG_KUNIT_TEST)]
 pub(crate) fn fast() -> Option<u64> {
-    (blog_clock_is_counter.load(Relaxed) != 0).then(counter)
+    (glue::blog_clock_is_counter.load(Relaxed) != 0).then(counter)
 }
 
 /// All clocks at this instant. Any context.
@@ -159,7 +153,7 @@ pub(crate) fn instant() -> ClockPair {
     let (mut pair, mut best) = (ClockPair::default(), u64::MAX);
     for _ in 0..5 {
         let before = read();
-        let (mono, local) = (mono(), blog_local_clock());
+        let (mono, local) = (mono(), glue::local_clock());
         // SAFETY: No requirements. Any context.
         let [boot, real] = unsafe {
             [

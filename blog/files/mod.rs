@@ -45,7 +45,6 @@ use crate::{
         words, //
     },
     sys::{
-        hook,
         tree::{
             self,
             Dir,
@@ -251,7 +250,6 @@ impl OpenFile for OpenText {
     const SHAPE: Shape = Shape::Text;
 
     fn open(of: u64, file: &File) -> Result<Self> {
-        hook::may_open()?;
         let state = registry::by_id(of)?;
         let name = tree::name_of(file);
         let folder = state.as_ref().map_or(Folder::Top, |_| Folder::Component);

@@ -46,7 +46,6 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
     const SHAPE: Shape = Shape::Stream;
 
     fn open(of: u64, file: &File) -> Result<Self> {
-        hook::may_open()?;
         let addresses = hook::shows_addresses(file);
         let only = registry::by_id(of)?;
         let form = match STREAM {

@@ -30,7 +30,6 @@ void blog_root_freeze(u64 counter, u64 mono, u64 boot, u64 real, u64 local, u32 
 
 /* The seam: hook.c with patches to the core kernel, hookless.c without. */
 int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed));
-int blog_may_open(void);
 bool blog_shows_addresses(const struct file *file);
 bool blog_boots_off(void);
 
@@ -79,13 +78,16 @@ struct eventfs_inode *blog_tracefs_dir(enum blog_folder folder, const char *name
 				       unsigned long of);
 void blog_tracefs_remove(struct eventfs_inode *dir);
 
-/* In C, called from Rust. */
+/* In C, for Rust. */
+extern u8 blog_clock_is_counter;
+u64 blog_local_clock(void);
 void blog_file_add(enum blog_folder folder, const char *name, umode_t mode,
 		   const struct blog_file_kind *kind);
 void *blog_dir_create(enum blog_folder folder, const char *name, void *in, unsigned long of);
 void blog_dir_remove(void *dir);
 int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *page);
 const char *blog_file_name(const struct file *file);
+int blog_may_open(void);
 /* On kernels without patches: what hookless.c calls. */
 void blog_note_tasks(void);
 bool blog_copy_nofault(void *dst, const void *src, size_t size);
@@ -97,7 +99,6 @@ void blog_uts(char names[3][64]);
 u32 blog_param_max_kb(void);
 bool blog_is_quiet(void);
 void blog_params_start(int (*max_kb_changed)(void));
-void blog_start_worker(void (*each_second)(void));
 u32 blog_hz(void);
 void blog_pause(void);
 void *blog_pages_alloc(u32 count);

@@ -55,16 +55,6 @@ int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed))
 EXPORT_SYMBOL_GPL(blog_start_hooks);
 
 /*
- * Under lockdown as for tracefs: at confidentiality, nothing is opened. (What
- * debugfs refuses from integrity on, it refuses by itself.)
- */
-int blog_may_open(void)
-{
-	return security_locked_down(LOCKDOWN_TRACEFS);
-}
-EXPORT_SYMBOL_GPL(blog_may_open);
-
-/*
  * Whether kernel addresses are for the user who opened a file: by the rule of /proc/kallsyms,
  * kptr_restrict, and CAP_SYSLOG when it was opened; and at integrity, for nobody.
  */

@@ -10,7 +10,6 @@ use kernel::{
 };
 
 unsafe extern "C" {
-    safe fn blog_may_open() -> c_int;
     fn blog_shows_addresses(file: *const c_void) -> bool;
     // Only the task's address passes. Before 1.88, rustc looks into its struct, which may have an
     // empty one.
@@ -20,11 +19,6 @@ unsafe extern "C" {
     /// Whether the command line says `blog=off`: no component logs until it is switched on.
     #[link_name = "blog_boots_off"]
     pub(crate) safe fn boots_off() -> bool;
-}
-
-/// `EPERM`: lockdown forbids to open any file. Process context.
-pub(crate) fn may_open() -> Result {
-    to_result(blog_may_open())
 }
 
 /// Whether the opener of this file may see kernel addresses. Process context.

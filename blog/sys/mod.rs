@@ -11,4 +11,3 @@ pub(crate) mod quiesce;
 pub(crate) mod tracepoint;
 pub(crate) mod tree;
 pub(crate) mod waiters;
-pub(crate) mod work;

@@ -14,6 +14,7 @@
 #include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/printk.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/splice.h>
 #include <linux/string.h>
@@ -40,11 +41,23 @@ static const struct blog_file_kind *blog_kind(const struct file *file)
 	return *(const struct blog_file_kind **)file->private_data;
 }
 
+/*
+ * Under lockdown as for tracefs: at confidentiality, nothing is opened. (What debugfs refuses from
+ * integrity on, it refuses by itself.)
+ */
+int blog_may_open(void)
+{
+	return security_locked_down(LOCKDOWN_TRACEFS);
+}
+
 static int blog_file_open(struct inode *inode, struct file *file)
 {
 	unsigned long of = (unsigned long)inode->i_private;
 	const struct blog_file *entry = blog_files[of % BLOG_FOLDERS];
+	int ret = blog_may_open();
 
+	if (ret)
+		return ret;
 	while (strcmp(entry->name, blog_file_name(file)))
 		entry++;
 	/* It never fails. */

@@ -217,6 +217,10 @@ unsafe extern "C" {
     fn blog_dir_remove(dir: *mut c_void);
     fn blog_area_insert(area: *mut c_void, n: usize, page: *mut c_void) -> c_int;
     fn blog_file_name(file: *const c_void) -> *const c_char;
+
+    /// Not 0: lockdown forbids to open any file, and none is. Process context.
+    #[link_name = "blog_may_open"]
+    pub(crate) safe fn may_open() -> c_int;
 }
 
 /// An area of a process that is being made, to be read only; it is there during a call of `mmap`.

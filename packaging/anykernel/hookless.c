@@ -128,12 +128,6 @@ bool blog_shows_addresses(const struct file *file)
 	       strspn(text, "0") < strlen(text) && !security_locked_down(LOCKDOWN_DEBUGFS);
 }
 
-/* As with patches. */
-int blog_may_open(void)
-{
-	return security_locked_down(LOCKDOWN_TRACEFS);
-}
-
 /* The command line is for this module only where it says "blog.". */
 bool blog_boots_off(void)
 {

@@ -41,7 +41,8 @@ use crate::{
         is_counter,
         mono, //
     },
-    floor::Part, //
+    floor::Part,
+    sys::glue::blog_clock_is_counter, //
 };
 
 kunit! { mod tests; }
@@ -122,7 +123,7 @@ fn choose() {
     clock::set(kind, hz, base);
     pairs.set_len(0);
     pairs.push(clock::instant());
-    clock::blog_clock_is_counter.store(u8::from(is_counter), Relaxed);
+    blog_clock_is_counter.store(u8::from(is_counter), Relaxed);
 }
 
 /// Where the counter should be since a pair, and how far away from there it may be: 268 ms and a
@@ -169,7 +170,7 @@ fn leave(due: Option<u64>) {
     });
     clock::set(ClockKind::Mixed, 1_000_000_000, base);
     // A call that still sees the old value has read the counter before, or will see another base.
-    clock::blog_clock_is_counter.store(0, Relaxed);
+    blog_clock_is_counter.store(0, Relaxed);
     LEFT.store(true, Relaxed);
     pairs::step();
 }

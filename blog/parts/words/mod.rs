@@ -341,7 +341,7 @@ static ROOM: AtomicPtr<Room> = AtomicPtr::new(ptr::null_mut());
 ///
 /// `task` is valid, and the current one unless it hangs.
 unsafe fn say(why: Why, task: *mut task_struct) {
-    if sys::hook::may_open().is_err() {
+    if sys::tree::may_open() != 0 {
         return;
     }
     // ORDERING: Acquire: what was done with the room before is done.
