@@ -54,14 +54,11 @@ static_assert(EPERM == 1 && ENOENT == 2 && EINTR == 4 && EIO == 5 && E2BIG == 7 
 	      EOVERFLOW == 75 && EOPNOTSUPP == 95 && ERESTARTSYS == 512);
 
 /* BLog says itself what it has no memory for. */
-void *blog_k_alloc(size_t size)
+void *blog_k_alloc(size_t size, bool pages)
 {
-	return kvmalloc(size, GFP_KERNEL | __GFP_NOWARN);
-}
+	gfp_t flags = GFP_KERNEL | __GFP_NOWARN;
 
-void *blog_k_alloc_pages(size_t size)
-{
-	return __vmalloc(size, GFP_KERNEL | __GFP_NOWARN);
+	return pages ? __vmalloc(size, flags) : kvmalloc(size, flags);
 }
 
 void blog_k_free(void *memory)

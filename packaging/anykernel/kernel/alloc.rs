@@ -5,17 +5,16 @@
 use core::{
     iter,
     marker::PhantomData,
-    mem,
+    mem::{self, MaybeUninit},
     ops::{Deref, DerefMut},
-    ptr::{self, NonNull},
+    ptr::NonNull,
     slice,
 };
 
 use crate::{ffi::c_void, page::PAGE_SIZE};
 
 unsafe extern "C" {
-    fn blog_k_alloc(size: usize) -> *mut c_void;
-    fn blog_k_alloc_pages(size: usize) -> *mut c_void;
+    safe fn blog_k_alloc(size: usize, pages: bool) -> *mut c_void;
     fn blog_k_free(memory: *mut c_void);
 }
 
@@ -29,26 +28,20 @@ pub const GFP_KERNEL: Flags = Flags(());
 pub struct AllocError;
 
 pub trait Allocator {
-    /// Returns null, or so many bytes, which kvfree() frees.
-    fn alloc(size: usize) -> *mut c_void;
+    /// Whether it gives whole pages, which are single ones.
+    const PAGES: bool;
 }
 
 pub struct KVmalloc;
 
 impl Allocator for KVmalloc {
-    fn alloc(size: usize) -> *mut c_void {
-        // SAFETY: It takes any size.
-        unsafe { blog_k_alloc(size) }
-    }
+    const PAGES: bool = false;
 }
 
 pub struct Vmalloc;
 
 impl Allocator for Vmalloc {
-    fn alloc(size: usize) -> *mut c_void {
-        // SAFETY: It takes any size.
-        unsafe { blog_k_alloc_pages(size) }
-    }
+    const PAGES: bool = true;
 }
 
 /// Memory for `n` values; dangling if they have no size.
@@ -62,17 +55,7 @@ fn alloc<T, A: Allocator>(n: usize) -> Result<NonNull<T>, AllocError> {
     if align_of::<T>() > align_of::<u64>() {
         size = size.checked_next_power_of_two().ok_or(AllocError)?;
     }
-    NonNull::new(A::alloc(size).cast()).ok_or(AllocError)
-}
-
-/// # Safety
-///
-/// It is of [`alloc`], for as many bytes, and nobody uses it any more.
-unsafe fn free<T: ?Sized>(memory: NonNull<T>, size: usize) {
-    if size != 0 {
-        // SAFETY: By this function's requirement.
-        unsafe { blog_k_free(memory.as_ptr().cast()) };
-    }
+    NonNull::new(blog_k_alloc(size, A::PAGES).cast()).ok_or(AllocError)
 }
 
 /// # Invariants
@@ -102,9 +85,21 @@ impl<T, A: Allocator> Box<T, A> {
     }
 }
 
+impl<T, A: Allocator> Box<[MaybeUninit<T>], A> {
+    /// Room for `n` values.
+    fn room(n: usize) -> Result<Self, AllocError> {
+        // INVARIANT: Whatever is there will do.
+        Ok(Self(NonNull::slice_from_raw_parts(alloc::<_, A>(n)?, n), PhantomData))
+    }
+}
+
 impl<T: ?Sized, A: Allocator> Box<T, A> {
+    pub fn leak(this: Self) -> NonNull<T> {
+        mem::ManuallyDrop::new(this).0
+    }
+
     pub fn into_raw(this: Self) -> *mut T {
-        mem::ManuallyDrop::new(this).0.as_ptr()
+        Self::leak(this).as_ptr()
     }
 
     /// # Safety
@@ -136,37 +131,34 @@ impl<T: ?Sized, A: Allocator> DerefMut for Box<T, A> {
 impl<T: ?Sized, A: Allocator> Drop for Box<T, A> {
     fn drop(&mut self) {
         let size = size_of_val(&**self);
-        // SAFETY: By the type invariants; nobody uses the value or its memory any more.
+        // SAFETY: By the type invariants; nobody uses the value or its memory any more. Without a
+        // size, it has none.
         unsafe {
             self.0.drop_in_place();
-            free(self.0, size);
+            if size != 0 {
+                blog_k_free(self.0.as_ptr().cast());
+            }
         }
     }
 }
 
 /// # Invariants
 ///
-/// There is room for `capacity` values, of [`alloc`], and the first `len` of them are there.
+/// The first `len` values are there.
 pub struct Vec<T, A: Allocator> {
-    first: NonNull<T>,
-    capacity: usize,
+    room: Box<[MaybeUninit<T>], A>,
     len: usize,
-    _owns: PhantomData<(A, T)>,
 }
 
 pub type KVec<T> = Vec<T, KVmalloc>;
 pub type KVVec<T> = Vec<T, KVmalloc>;
 pub type VVec<T> = Vec<T, Vmalloc>;
 
-// SAFETY: It owns the values.
-unsafe impl<T: Send, A: Allocator> Send for Vec<T, A> {}
-// SAFETY: As above.
-unsafe impl<T: Sync, A: Allocator> Sync for Vec<T, A> {}
-
 impl<T, A: Allocator> Vec<T, A> {
     pub const fn new() -> Self {
-        // INVARIANT: There are none.
-        Self { first: NonNull::dangling(), capacity: 0, len: 0, _owns: PhantomData }
+        // INVARIANT: There are none, neither values nor their memory.
+        let none = NonNull::slice_from_raw_parts(NonNull::dangling(), 0);
+        Self { room: Box(none, PhantomData), len: 0 }
     }
 
     pub fn with_capacity(capacity: usize, flags: Flags) -> Result<Self, AllocError> {
@@ -187,36 +179,29 @@ impl<T, A: Allocator> Vec<T, A> {
     /// Makes room for `additional` values more.
     pub fn reserve(&mut self, additional: usize, _: Flags) -> Result<(), AllocError> {
         let least = self.len.checked_add(additional).ok_or(AllocError)?;
-        if least <= self.capacity {
+        if least <= self.capacity() {
             return Ok(());
         }
-        let capacity = least.max(self.capacity.saturating_mul(2)).max(4);
-        let memory = alloc::<T, A>(capacity)?;
-        // INVARIANT: The values are in the new memory from here on.
-        // SAFETY: There is room for them, and nobody uses the old memory any more.
-        unsafe {
-            memory.copy_from_nonoverlapping(self.first, self.len);
-            free(self.first, self.capacity * size_of::<T>());
+        let mut room = Box::room(least.max(self.capacity().saturating_mul(2)).max(4))?;
+        for (to, value) in room.iter_mut().zip(&mut *self.room) {
+            // INVARIANT: The values are in the new memory from here on.
+            *to = mem::replace(value, MaybeUninit::uninit());
         }
-        (self.first, self.capacity) = (memory, capacity);
+        self.room = room;
         Ok(())
     }
 
     /// Adds as many values as there are, and as there is room for.
     fn add(&mut self, values: impl Iterator<Item = T>) {
-        let room = self.capacity - self.len;
-        let mut len = self.len;
-        for value in values.take(room) {
+        for (place, value) in self.room.iter_mut().skip(self.len).zip(values) {
             // INVARIANT: This one is there.
-            // SAFETY: There is room for it.
-            unsafe { self.first.add(len).write(value) };
-            len += 1;
+            place.write(value);
+            self.len += 1;
         }
-        self.len = len;
     }
 
     pub fn capacity(&self) -> usize {
-        self.capacity
+        self.room.len()
     }
 
     pub fn push(&mut self, value: T, flags: Flags) -> Result<(), AllocError> {
@@ -226,7 +211,7 @@ impl<T, A: Allocator> Vec<T, A> {
     }
 
     pub fn push_within_capacity(&mut self, value: T) -> Result<(), AllocError> {
-        if self.len == self.capacity {
+        if self.len == self.capacity() {
             return Err(AllocError);
         }
         self.add(iter::once(value));
@@ -257,23 +242,15 @@ impl<T, A: Allocator> Vec<T, A> {
         // INVARIANT: The last one is the caller's from here on.
         self.len = self.len.checked_sub(1)?;
         // SAFETY: It was there, by the type invariants.
-        Some(unsafe { self.first.add(self.len).read() })
+        Some(unsafe { self.room.get(self.len)?.assume_init_read() })
     }
 
     pub fn remove(&mut self, place: usize) -> Result<T, AllocError> {
-        if place >= self.len {
-            return Err(AllocError);
+        if place < self.len {
+            self.get_mut(place..).unwrap_or_default().rotate_left(1);
+            return self.pop().ok_or(AllocError);
         }
-        let after = self.len - 1 - place;
-        // INVARIANT: One is the caller's from here on, and the others follow each other.
-        self.len -= 1;
-        // SAFETY: All of them were there, by the type invariants.
-        unsafe {
-            let place = self.first.add(place);
-            let value = place.read();
-            place.copy_from(place.add(1), after);
-            Ok(value)
-        }
+        Err(AllocError)
     }
 
     pub fn truncate(&mut self, len: usize) {
@@ -309,24 +286,20 @@ impl<T, A: Allocator> Deref for Vec<T, A> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: By the type invariants.
-        unsafe { slice::from_raw_parts(self.first.as_ptr(), self.len) }
+        unsafe { slice::from_raw_parts(self.room.as_ptr().cast(), self.len) }
     }
 }
 
 impl<T, A: Allocator> DerefMut for Vec<T, A> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: By the type invariants.
-        unsafe { slice::from_raw_parts_mut(self.first.as_ptr(), self.len) }
+        unsafe { slice::from_raw_parts_mut(self.room.as_mut_ptr().cast(), self.len) }
     }
 }
 
 impl<T, A: Allocator> Drop for Vec<T, A> {
     fn drop(&mut self) {
-        // SAFETY: By the type invariants; nobody uses the values or their memory any more.
-        unsafe {
-            ptr::drop_in_place(&mut **self);
-            free(self.first, self.capacity * size_of::<T>());
-        }
+        self.clear();
     }
 }
 

@@ -79,15 +79,11 @@ impl<T: ?Sized> Drop for Arc<T> {
 }
 
 /// The only user of a value.
-pub struct UniqueArc<T: ?Sized>(Arc<T>);
+pub struct UniqueArc<T: ?Sized>(KBox<Counted<T>>);
 
 impl<T> UniqueArc<T> {
     pub fn new(value: T, flags: Flags) -> Result<Self, AllocError> {
-        let counted = Counted { users: AtomicUsize::new(1), value };
-        let raw = KBox::into_raw(KBox::new(counted, flags)?);
-        // INVARIANT: It is the user that was just counted.
-        // SAFETY: A box has no null pointer.
-        Ok(Self(Arc(unsafe { NonNull::new_unchecked(raw) }, PhantomData)))
+        Ok(Self(KBox::new(Counted { users: AtomicUsize::new(1), value }, flags)?))
     }
 }
 
@@ -95,20 +91,20 @@ impl<T: ?Sized> Deref for UniqueArc<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        &self.0
+        &self.0.value
     }
 }
 
 impl<T: ?Sized> DerefMut for UniqueArc<T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: There is no other user.
-        unsafe { &mut self.0 .0.as_mut().value }
+        &mut self.0.value
     }
 }
 
 impl<T: ?Sized> From<UniqueArc<T>> for Arc<T> {
     fn from(unique: UniqueArc<T>) -> Self {
-        unique.0
+        // INVARIANT: It is the user that was counted from the start.
+        Self(KBox::leak(unique.0), PhantomData)
     }
 }
 

@@ -12,15 +12,11 @@ unsafe extern "C" {
 
 /// As kmalloc(): powers of two are aligned by themselves.
 #[no_mangle]
-extern "C" fn blog_k_alloc(size: usize) -> *mut c_void {
+extern "C" fn blog_k_alloc(size: usize, pages: bool) -> *mut c_void {
+    let size = if pages { size.next_multiple_of(4096) } else { size };
     let align = 1 << size.trailing_zeros().clamp(3, 12);
     // SAFETY: The size is a multiple of this power of two, or malloc() aligns it so anyway.
     unsafe { aligned_alloc(align, size.next_multiple_of(align)) }
-}
-
-#[no_mangle]
-extern "C" fn blog_k_alloc_pages(size: usize) -> *mut c_void {
-    blog_k_alloc(size.next_multiple_of(4096))
 }
 
 /// # Safety
