@@ -34,7 +34,6 @@ use crate::{
         },
         Memory, //
     },
-    read,
     registry::{
         self,
         name_bytes,
@@ -65,7 +64,7 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let bytes = tables::pages() as usize * PAGE_SIZE;
     writeln!(f, "task_table_bytes {bytes}")?;
     writeln!(f, "sites_without_id {refused}")?;
-    writeln!(f, "wakeups {}", worker::looks() + read::looks())
+    writeln!(f, "wakeups {}", worker::LOOKS.load(Relaxed))
 }
 
 /// The file `control`: one line for each image.

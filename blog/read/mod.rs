@@ -23,7 +23,4 @@ pub(crate) mod sections;
 pub(crate) mod selection;
 pub(crate) mod walk;
 
-pub(crate) use self::{
-    file::Reader,
-    walk::looks, //
-};
+pub(crate) use self::file::Reader;

@@ -2,10 +2,7 @@
 
 //! Going through all rings: once for a snapshot, again and again for a stream.
 
-use core::sync::atomic::{
-    AtomicU64,
-    Ordering::Relaxed, //
-};
+use core::sync::atomic::Ordering::Relaxed;
 use kernel::{
     iov::IovIterDest,
     prelude::*,
@@ -28,7 +25,8 @@ use crate::{
     registry::{
         self,
         state::State, //
-    }, //
+    },
+    write::worker, //
 };
 
 /// A pass that gave less is followed by the next one only after a rest, where the reader would wait
@@ -42,13 +40,6 @@ const MAX_REST_MS: u64 = 1000;
 const PART: u64 = 8;
 /// After so many milliseconds, a read returns what it has.
 const READ_MS: u64 = 1;
-
-/// How often readers of streams have gone through the rings again.
-static LOOKS: AtomicU64 = AtomicU64::new(0);
-
-pub(crate) fn looks() -> u64 {
-    LOOKS.load(Relaxed)
-}
 
 /// How a part writes its sections of a snapshot of all components for which nothing was chosen:
 /// once before the rings, and once after them, which the argument says. Set before there are files.
@@ -171,7 +162,7 @@ impl Walk {
         self.written = 0;
         self.began = clock::mono();
         if !self.first {
-            LOOKS.fetch_add(1, Relaxed);
+            worker::LOOKS.fetch_add(1, Relaxed);
         }
         let only = self.only.clone();
         let all = only.is_none().then(registry::components);

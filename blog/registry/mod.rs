@@ -57,12 +57,11 @@ pub(crate) mod settings;
 pub(crate) mod state;
 pub(crate) mod words;
 
-/// Components by slot.
-struct Places([Option<Arc<State>>; MAX_COMPONENTS]);
-
 global_lock! {
     // SAFETY: `init` is called before anything else here.
-    unsafe(uninit) static PLACES: Mutex<Places> = Places([const { None }; MAX_COMPONENTS]);
+    /// Components by slot.
+    unsafe(uninit) static PLACES: Mutex<[Option<Arc<State>>; MAX_COMPONENTS]> =
+        [const { None }; MAX_COMPONENTS];
 }
 
 global_lock! {
@@ -92,7 +91,7 @@ pub(crate) fn components() -> impl Iterator<Item = Arc<State>> {
     let mut slot = 0;
     iter::from_fn(move || {
         let places = PLACES.lock();
-        let state = places.0.get(slot..)?.iter().flatten().next().cloned()?;
+        let state = places.get(slot..)?.iter().flatten().next().cloned()?;
         slot = usize::from(state.slot()) + 1;
         Some(state)
     })
@@ -104,17 +103,12 @@ pub(crate) fn by_id(id: u64) -> Result<Option<Arc<State>>> {
         0 => Ok(None),
         _ => PLACES
             .lock()
-            .all()
+            .iter()
+            .flatten()
             .find(|state| state.id() == id)
             .cloned()
             .map(Some)
             .ok_or(ENODEV),
-    }
-}
-
-impl Places {
-    fn all(&self) -> impl Iterator<Item = &Arc<State>> {
-        self.0.iter().flatten()
     }
 }
 
@@ -145,7 +139,7 @@ pub(crate) fn attach(
             continue;
         }
         let same = |state: &&Arc<State>| state.name().to_bytes() == name_bytes(&name);
-        match places.all().find(same) {
+        match places.iter().flatten().find(same) {
             None => break name,
             Some(known) if dynamic == known.dynamic() && !known.attached() => {
                 known.connect(raw);
@@ -154,7 +148,7 @@ pub(crate) fn attach(
             Some(_) => (),
         }
     };
-    let mut free = (places.0.iter_mut().enumerate()).take(places_for(dynamic));
+    let mut free = (places.iter_mut().enumerate()).take(places_for(dynamic));
     let (slot, place) = free.find(|(_, place)| place.is_none()).ok_or(ENOSPC)?;
     let mut unique = new.take().ok_or(EINVAL)?;
     unique.set_place(slot as u16, name);
@@ -182,7 +176,7 @@ pub(crate) fn give_way(dynamic: bool, memory: bool) -> Option<Arc<State>> {
         let may_go = state.dynamic() && !attached && (has_memory || !memory);
         may_go.then_some((has_memory, ended))
     };
-    let here = places.0.iter_mut().take(places_for(dynamic));
+    let here = places.iter_mut().take(places_for(dynamic));
     let left = here.filter_map(|place| Some((age(place.as_ref()?)?, place)));
     let (_, place) = left.min_by_key(|(age, _)| *age)?;
     take_out(place)
@@ -191,7 +185,7 @@ pub(crate) fn give_way(dynamic: bool, memory: bool) -> Option<Arc<State>> {
 /// Takes a component out that its driver has left: one with records only if it `may_have` any.
 pub(crate) fn take(state: &State, may_have: bool) -> Option<Arc<State>> {
     let mut places = PLACES.lock();
-    let place = places.0.get_mut(usize::from(state.slot()))?;
+    let place = places.get_mut(usize::from(state.slot()))?;
     // Under this lock it would be connected again.
     let may_go = |inner: &Inner| !inner.attached() && (may_have || inner.memory().is_none());
     if state.is_gone() || !state.look(may_go) {

@@ -34,13 +34,7 @@ bool blog_shows_addresses(const struct file *file);
 bool blog_boots_off(void);
 
 /* What a kind of file is like; Shape of sys/tree.rs. */
-enum blog_shape {
-	BLOG_SHAPE_TEXT,
-	BLOG_SHAPE_STREAM,
-	BLOG_SHAPE_COPY,
-	BLOG_SHAPE_MAP,
-	BLOG_SHAPES
-};
+enum blog_shape { BLOG_SHAPE_TEXT, BLOG_SHAPE_STREAM, BLOG_SHAPE_MAP };
 
 /*
  * What a kind of file does; struct FileKind of sys/tree.rs, a pointer to which is at the start of

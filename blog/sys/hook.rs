@@ -4,17 +4,26 @@
 
 use kernel::{
     bindings,
-    error::to_result,
     fs::File,
     prelude::*, //
 };
 
 unsafe extern "C" {
     fn blog_shows_addresses(file: *const c_void) -> bool;
+
+    /// Starts what the core kernel calls: `hook` for each task that has a table and is freed, or
+    /// has got another name, and the freeze at a crash. On an error, nothing is started.
+    ///
+    /// # Safety
+    ///
+    /// It must be callable for good, unless this fails.
     // Only the task's address passes. Before 1.88, rustc looks into its struct, which may have an
     // empty one.
     #[allow(improper_ctypes)]
-    fn blog_start_hooks(hook: TaskHook) -> c_int;
+    #[link_name = "blog_start_hooks"]
+    pub(crate) fn start_hooks(
+        hook: unsafe extern "C" fn(*mut bindings::task_struct, freed: bool),
+    ) -> c_int;
 
     /// Whether the command line says `blog=off`: no component logs until it is switched on.
     #[link_name = "blog_boots_off"]
@@ -25,17 +34,4 @@ unsafe extern "C" {
 pub(crate) fn shows_addresses(file: &File) -> bool {
     // SAFETY: The file is valid.
     unsafe { blog_shows_addresses(file.as_ptr().cast()) }
-}
-
-type TaskHook = unsafe extern "C" fn(*mut bindings::task_struct, freed: bool);
-
-/// Starts what the core kernel calls: `hook` for each task that has a table and is freed, or has
-/// got another name, and the freeze at a crash. On an error, nothing is started.
-///
-/// # Safety
-///
-/// It must be callable for good, unless this fails.
-pub(crate) unsafe fn start_hooks(hook: TaskHook) -> Result {
-    // SAFETY: By this function's requirement.
-    to_result(unsafe { blog_start_hooks(hook) })
 }

@@ -127,49 +127,36 @@ int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *
 	return vm_insert_page(area, area->vm_start + n * PAGE_SIZE, page);
 }
 
-static const struct file_operations blog_fops[BLOG_SHAPES] = {
-	[BLOG_SHAPE_TEXT] = {
-		.open = blog_file_open,
-		.release = blog_file_release,
-		.read_iter = blog_file_read,
-		.write = blog_file_write,
-		.poll = blog_file_poll,
-		.llseek = default_llseek,
-	},
-	[BLOG_SHAPE_STREAM] = {
-		.open = blog_file_open,
-		.release = blog_file_release,
-		.read_iter = blog_file_read,
-		.write = blog_file_write,
-		.poll = blog_file_poll,
-		.splice_read = blog_file_splice,
-	},
-	[BLOG_SHAPE_COPY] = {
-		.open = blog_file_open,
-		.release = blog_file_release,
-		.read_iter = blog_file_read,
-		.write = blog_file_write,
-		.llseek = default_llseek,
-	},
-	/* Debugfs opens no file with mmap() under lockdown. */
-	[BLOG_SHAPE_MAP] = {
-		.open = blog_file_open,
-		.release = blog_file_release,
-		.mmap = blog_file_mmap,
-	},
+static const struct file_operations blog_fops = {
+	.open = blog_file_open,
+	.release = blog_file_release,
+	.read_iter = blog_file_read,
+	.write = blog_file_write,
+	.poll = blog_file_poll,
+	.llseek = default_llseek,
+	.splice_read = blog_file_splice,
+};
+
+/* Debugfs opens no file with mmap() under lockdown. */
+static const struct file_operations blog_mmap_fops = {
+	.open = blog_file_open,
+	.release = blog_file_release,
+	.mmap = blog_file_mmap,
 };
 
 /* Adds a file to the folders of a kind, before there is one. @name and @kind stay. */
 void blog_file_add(enum blog_folder folder, const char *name, umode_t mode,
 		   const struct blog_file_kind *kind)
 {
+	const struct file_operations *fops = &blog_fops;
 	u32 i = 0;
 
+	if (kind->shape == BLOG_SHAPE_MAP)
+		fops = &blog_mmap_fops;
 	while (blog_files[folder][i].name)
 		i++;
 	if (!WARN_ON_ONCE(i == BLOG_FILES_MAX))
-		blog_files[folder][i] =
-			(struct blog_file){ name, mode, kind, &blog_fops[kind->shape] };
+		blog_files[folder][i] = (struct blog_file){ name, mode, kind, fops };
 }
 
 /* Whether the folders are in tracefs. */

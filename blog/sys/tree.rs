@@ -32,12 +32,10 @@ use super::pages::Mapped;
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub(crate) enum Shape {
-    /// Read from any position; polled.
+    /// Read from any position.
     Text,
-    /// It has no position, and reads don't wait for each other; polled.
+    /// It has no position, and reads don't wait for each other.
     Stream,
-    /// Read from any position; always ready.
-    Copy,
     /// Mapped, and nothing else.
     Map,
 }
@@ -65,7 +63,7 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
 
     /// What is ready, as a mask of `POLLIN` and so on.
     fn poll(&self, _file: &File, _table: PollTable<'_>) -> u32 {
-        0
+        bindings::POLLIN | bindings::POLLRDNORM | bindings::POLLOUT
     }
 }
 

@@ -40,6 +40,7 @@ use kernel::{
         }, //
     },
     cpu::nr_cpu_ids,
+    error::to_result,
     page::PAGE_SIZE,
     prelude::*, //
 };
@@ -426,10 +427,11 @@ unsafe fn retire(ring: &Ring, now: u64) {
 
 /// Registers the task hook, or does nothing on an error. Once, before anything can log.
 pub(crate) fn start_hook() -> Result {
-    // SAFETY: Nothing can log yet.
-    unsafe { task::init() };
-    // SAFETY: If it is registered, this code stays.
-    unsafe { hook::start_hooks(task_hook) }
+    // SAFETY: Nothing can log yet. If the hook is registered, this code stays.
+    to_result(unsafe {
+        task::init();
+        hook::start_hooks(task_hook)
+    })
 }
 
 pub(crate) fn fill() {

@@ -17,6 +17,7 @@ mod suite {
             AtomicBool,
             Ordering::{
                 Acquire,
+                Relaxed,
                 Release, //
             }, //
         }, //
@@ -126,13 +127,13 @@ mod suite {
 
         let _other = go_on()?;
         // The worker, too.
-        let before = worker::looks();
+        let before = worker::LOOKS.load(Relaxed);
         until(|| {
             // Without preemption, that would wait for the busy task.
             if cfg!(CONFIG_PREEMPTION) {
                 blog_wake_cpus();
             }
-            worker::looks() > before + 1
+            worker::LOOKS.load(Relaxed) > before + 1
         })?;
         // Nor a reader of this one. A task that switches it on waits.
         let wanted = state.clone();

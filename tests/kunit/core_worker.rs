@@ -10,6 +10,7 @@ mod suite {
         Rig, //
     };
     use crate::write::worker;
+    use core::sync::atomic::Ordering::Relaxed;
     use kernel::{
         blog::Config,
         prelude::*,
@@ -25,15 +26,15 @@ mod suite {
     #[test]
     fn it_comes_once_a_second_however_much_is_logged() -> Result {
         let rig = Rig::new(c"blog_test_worker", SMALL)?;
-        let (start, before) = (Instant::<Monotonic>::now(), worker::looks());
+        let (start, before) = (Instant::<Monotonic>::now(), worker::LOOKS.load(Relaxed));
         until(|| {
             for n in 0..1000 {
                 rig.log(n);
             }
             blog_wake_cpus();
-            worker::looks() > before + 1
+            worker::LOOKS.load(Relaxed) > before + 1
         })?;
-        let looks = worker::looks() - before;
+        let looks = worker::LOOKS.load(Relaxed) - before;
         assert!(start.elapsed() >= Delta::from_millis(900 * (looks as i64 - 1)));
         Ok(())
     }

@@ -348,7 +348,7 @@ fn stats(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 struct PreviousFile(Arc<Previous>);
 
 impl OpenFile for PreviousFile {
-    const SHAPE: Shape = Shape::Copy;
+    const SHAPE: Shape = Shape::Text;
 
     fn open(_of: u64, file: &File) -> Result<Self> {
         if !hook::shows_addresses(file) {
