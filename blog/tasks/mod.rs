@@ -102,6 +102,12 @@ pub(crate) unsafe fn facts(task: *const bindings::task_struct) -> TaskFacts {
     }
 }
 
+/// What the current task is doing. Any context.
+pub(crate) fn current_facts() -> TaskFacts {
+    // SAFETY: It is valid as long as it runs.
+    unsafe { facts(current()) }
+}
+
 impl TaskFacts {
     /// The task's name. It may be torn where the task just changed it.
     pub(crate) fn comm(&self) -> [u8; file::COMM_LEN] {

@@ -17,7 +17,6 @@ use core::{
     sync::atomic::Ordering::*, //
 };
 use kernel::{
-    bindings::task_struct,
     blog::{
         no_ring,
         ring::{
@@ -306,7 +305,7 @@ impl<'a> Call<'a> {
                 // There would be no page for it.
                 None if self.frozen => return None,
                 None => {
-                    let owner = task_owner(task, u32::MAX);
+                    let owner = task_owner(u32::MAX);
                     (self.memory).ring_for(&owner, cpu, steal, |ring| table.add(ring))?
                 }
             };
@@ -320,8 +319,7 @@ impl<'a> Call<'a> {
 
     fn caller(&self) -> Owner {
         match self.here {
-            // SAFETY: The current task is valid.
-            (Context::Task, cpu) => unsafe { task_owner(tasks::current(), cpu) },
+            (Context::Task, cpu) => task_owner(cpu),
             (context, cpu) => Owner::new(context, cpu),
         }
     }
@@ -333,14 +331,9 @@ fn steals(mode: Mode) -> bool {
     mode == Mode::Overwrite
 }
 
-/// A task as the caller.
-///
-/// # Safety
-///
-/// `task` is valid.
-unsafe fn task_owner(task: *const task_struct, cpu: u32) -> Owner {
-    // SAFETY: By this function's requirement.
-    let facts = unsafe { tasks::facts(task) };
+/// The current task as the caller.
+fn task_owner(cpu: u32) -> Owner {
+    let facts = tasks::current_facts();
     Owner {
         pid: facts.pid,
         tgid: facts.tgid,

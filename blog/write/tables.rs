@@ -259,22 +259,16 @@ pub(crate) unsafe fn publish(state: &State) {
     }
 }
 
-/// The component in a slot.
-///
-/// # Safety
-///
-/// Interrupts are off, or RCU's lock is held, for as long as the result is used.
-pub(crate) unsafe fn state_in<'a>(slot: u32) -> Option<&'a State> {
-    // SAFETY: By the requirement of `publish`: `quiesce` waits for code with interrupts off.
+/// The component in a slot, which stays while interrupts are off.
+fn state_in(slot: u32, _guard: &tasks::TlsGuard) -> Option<&State> {
+    // SAFETY: By the requirement of `publish`: `quiesce` waits for who has the guard.
     unsafe { STATES.get(slot as usize)?.load(Acquire).as_ref() }
 }
 
 /// Calls `f` for each component. Neither in an NMI nor in a log call.
 pub(crate) fn each_state(f: impl Fn(&State)) {
-    // Interrupts are off while it is there.
-    let _guard = tasks::lock_tls(0);
-    // SAFETY: See above.
-    let states = (0..STATES.len()).filter_map(|slot| unsafe { state_in(slot as u32) });
+    let guard = tasks::lock_tls(0);
+    let states = (0..STATES.len()).filter_map(|slot| state_in(slot as u32, &guard));
     states.for_each(f);
 }
 
@@ -377,8 +371,8 @@ pub(crate) fn next(
     None
 }
 
-/// Called when `task` is freed, or is as good as that: then its rings retire; or has another name,
-/// or is just getting it, from itself or another task.
+/// Called when `task` is freed, or is as good as that: then its rings go to the pools of their
+/// components; or has another name, or is just getting it, from itself or another task.
 ///
 /// In any context that frees a task, softirq included.
 ///
@@ -400,29 +394,21 @@ pub(crate) unsafe extern "C" fn task_hook(task: *mut bindings::task_struct, free
             return;
         }
         let (now, (_, cpu)) = (clock::now(), tasks::here());
-        // SAFETY: The lock is held, and the task is gone, so its rings have no writer any more.
-        unsafe { table.take(no_ring(), |ring| retire(ring, now)) };
+        // SAFETY: The lock is held, and the task is gone, so its rings have no writer any more. The
+        // guard, with which interrupts are off, keeps the memory of their components.
+        unsafe {
+            table.take(no_ring(), |ring| {
+                let state = state_in(ring.slot(), &guard);
+                if let Some(memory) = state.and_then(|state| state.live_memory()) {
+                    ring.retire(now);
+                    memory.pool.retire(ring);
+                }
+            });
+        }
         table.task.store(ptr::null_mut(), Relaxed);
         drop(guard);
         SLAB.put(cpu, table);
     }
-}
-
-/// Hands a ring to its component's pool.
-///
-/// # Safety
-///
-/// `ring` has no writer any more, and is in no table. Interrupts are off.
-unsafe fn retire(ring: &Ring, now: u64) {
-    // SAFETY: By this function's requirement.
-    let state = unsafe { state_in(ring.slot()) };
-    // SAFETY: Likewise.
-    let Some(memory) = state.and_then(|state| unsafe { state.live_memory() }) else {
-        return;
-    };
-    // SAFETY: By this function's requirement.
-    unsafe { ring.retire(now) };
-    memory.pool.retire(ring);
 }
 
 /// Registers the task hook, or does nothing on an error. Once, before anything can log.

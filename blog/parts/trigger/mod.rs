@@ -339,8 +339,7 @@ impl Trigger {
             self.spec.site == Some(site_shl10 >> LEN_BITS)
                 && self.spec.test.is_none_or(|test| test.holds(payload))
         };
-        // SAFETY: The current task is valid.
-        let pid = || unsafe { tasks::facts(tasks::current()) }.pid;
+        let pid = || tasks::current_facts().pid;
         let one_less = |left: u32| left.checked_sub(1);
         let is_last = match self.phase() {
             ARMED => is_it() && self.fire(pid()) && self.spec.after == 0,
