@@ -44,15 +44,12 @@ use crate::{
         state::State,
         words, //
     },
-    sys::{
-        tree::{
-            self,
-            Dir,
-            Folder,
-            OpenFile,
-            Shape, //
-        },
-        waiters, //
+    sys::tree::{
+        self,
+        Dir,
+        Folder,
+        OpenFile,
+        Shape, //
     },
 };
 
@@ -282,11 +279,11 @@ impl OpenFile for OpenText {
         let Some((ready, state)) = ready else {
             return bindings::POLLIN | bindings::POLLRDNORM | bindings::POLLOUT;
         };
-        waiters::poll(file, table);
+        tree::wait(file, table);
         if ready(state) {
             return bindings::POLLIN | bindings::POLLRDNORM;
         }
-        waiters::wake_in(LOOK_MS);
+        tree::wake_in(LOOK_MS);
         0
     }
 

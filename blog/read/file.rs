@@ -30,10 +30,10 @@ use crate::{
     sys::{
         hook,
         tree::{
+            self,
             OpenFile,
             Shape, //
-        },
-        waiters, //
+        }, //
     }, //
 };
 
@@ -78,7 +78,7 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
             }
             let ms = walk.rests().unwrap_or(0);
             if now {
-                waiters::wake_in(ms);
+                tree::wake_in(ms);
                 return Err(EAGAIN);
             }
             drop(walk);
@@ -98,7 +98,7 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
 
     /// Looks at the rings, unless that was done just now and somebody waits.
     fn poll(&self, file: &File, table: PollTable<'_>) -> u32 {
-        let waits = waiters::poll(file, table);
+        let waits = tree::wait(file, table);
         let mut walk = self.walk.lock();
         if (!waits || walk.rests().is_none()) && walk.peek().is_err() {
             return bindings::POLLERR;
@@ -108,7 +108,7 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
             (true, _) => data | bindings::POLLHUP,
             (false, true) => data,
             (false, false) => {
-                waiters::wake_in(walk.rests().unwrap_or(0));
+                tree::wake_in(walk.rests().unwrap_or(0));
                 0
             }
         }

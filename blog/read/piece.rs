@@ -18,14 +18,6 @@ use kernel::blog::wire::{
     }, //
 };
 
-/// A position in a ring, and the state for reading on from there.
-pub(crate) struct From {
-    /// Position of the page; what is in pages before that is left out.
-    pub(crate) seq: u64,
-    /// Of that page, what lies before this end is left out.
-    pub(crate) end: u32,
-}
-
 pub(crate) struct Piece {
     pub(crate) len: usize,
     /// Published end of the page that it is from.
@@ -64,22 +56,19 @@ impl Records {
     }
 }
 
-/// Cuts a copied page down to the part after a position; `None` if that is empty.
+/// Cuts a copied page down to the part after what was read; `None` if that is empty. What was read
+/// is all before the page at the position `seq`, and of that page, all before `end`.
 ///
 /// `page` starts with a copy that `PageHeader::copy` has made, and so a well-formed one (where it
 /// isn't, nothing is left), and has room for a task record more.
-pub(crate) fn cut(page: &mut [u8], from: &From) -> Option<Piece> {
+pub(crate) fn cut(page: &mut [u8], (seq, read_end): (u64, u32)) -> Option<Piece> {
     let mut info = PageInfo::read(page)?;
     let end = info.end() as usize;
-    let read = if info.seq > from.seq {
-        PAGE_HEADER_SIZE
-    } else {
-        from.end as usize
+    let read = match info.seq > seq {
+        true => PAGE_HEADER_SIZE,
+        false => read_end as usize,
     };
-    if info.seq < from.seq || end < read || end > page.len() {
-        return None;
-    }
-    if info.seq == from.seq && end == read {
+    if info.seq < seq || end < read || end > page.len() || (info.seq, end) == (seq, read) {
         return None;
     }
     let (mut before, mut task) = (0, None);

@@ -178,8 +178,7 @@ impl RingWalk {
                 return None;
             }
             if (seq, page.end()) > read {
-                let (seq_read, end) = read;
-                let piece = piece::cut(to, &piece::From { seq: seq_read, end })?;
+                let piece = piece::cut(to, read)?;
                 let next = match self.history {
                     true => piece.first,
                     false => self.ordinal,

@@ -59,9 +59,8 @@ pub(crate) trait Choice: Send + Sync {
     }
 }
 
-struct Everything;
-
-impl Choice for Everything {}
+/// Everything.
+impl Choice for () {}
 
 /// How a part makes it of a text that was written to the file. Set before there are files.
 pub(crate) static CHOOSE: SetOnce<fn(&str) -> Result<KBox<dyn Choice>>> = SetOnce::new();
@@ -98,7 +97,7 @@ impl Selection {
     pub(crate) fn choice(&self) -> &dyn Choice {
         match &self.chosen {
             Some(chosen) => &**chosen,
-            None => &Everything,
+            None => &(),
         }
     }
 

@@ -81,20 +81,6 @@ pub(crate) struct Walk {
     rest: u64,
 }
 
-/// Whether a reader gets the component in a slot; `all`: nobody has opened the file of one.
-fn has_slot<'a>(
-    all: bool,
-    out: &Sections,
-    components: &'a [ComponentWalk],
-) -> impl Fn(u32) -> bool + 'a {
-    let all = all && out.selection.choice().has_all_components();
-    move |slot| {
-        all || components
-            .iter()
-            .any(|known| u32::from(known.state.slot()) == slot)
-    }
-}
-
 impl Walk {
     /// Starts at the beginning. `addresses`: whether the reader may see them.
     pub(crate) fn new(form: Form, only: Option<Arc<State>>, addresses: bool) -> Result<Self> {
@@ -221,7 +207,9 @@ impl Walk {
                 }
             }
             Step::Tasks => {
-                let slots = has_slot(self.only.is_none(), &self.out, &self.components);
+                let all = self.only.is_none() && self.out.selection.choice().has_all_components();
+                let slots = self.components.iter().map(|known| known.state.slot());
+                let slots = |slot| all || slots.clone().any(|known| u32::from(known) == slot);
                 match self.out.tasks(&mut self.task, slots)? {
                     true => Step::Tasks,
                     false => Step::Component(0),

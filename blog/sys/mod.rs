@@ -10,4 +10,3 @@ pub(crate) mod params;
 pub(crate) mod quiesce;
 pub(crate) mod tracepoint;
 pub(crate) mod tree;
-pub(crate) mod waiters;

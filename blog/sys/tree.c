@@ -10,6 +10,7 @@
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/jiffies.h>
 #include <linux/kconfig.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
@@ -18,6 +19,8 @@
 #include <linux/slab.h>
 #include <linux/splice.h>
 #include <linux/string.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "glue.h"
 
@@ -125,6 +128,33 @@ static int blog_file_mmap(struct file *file, struct vm_area_struct *area)
 int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *page)
 {
 	return vm_insert_page(area, area->vm_start + n * PAGE_SIZE, page);
+}
+
+/* Readers that wait for records: see "Waiting" in Documentation/blog/design-read.rst. */
+static DECLARE_WAIT_QUEUE_HEAD(blog_waiters);
+
+static void blog_wake_fn(struct work_struct *work)
+{
+	wake_up_interruptible_poll(&blog_waiters, EPOLLIN | EPOLLRDNORM | EPOLLHUP);
+}
+
+static DECLARE_DELAYED_WORK(blog_wake_work, blog_wake_fn);
+
+bool blog_poll_wait(struct file *file, struct poll_table_struct *table)
+{
+	poll_wait(file, &blog_waiters, table);
+	return wq_has_sleeper(&blog_waiters);
+}
+
+void blog_wake_in(u32 ms)
+{
+	unsigned long delay = msecs_to_jiffies(ms);
+
+	if (!wq_has_sleeper(&blog_waiters))
+		return;
+	if (!delayed_work_pending(&blog_wake_work) ||
+	    time_before(jiffies + delay, blog_wake_work.timer.expires))
+		mod_delayed_work(system_dfl_wq, &blog_wake_work, delay);
 }
 
 static const struct file_operations blog_fops = {

@@ -7,6 +7,7 @@
 //! whose subject is gone fails.
 
 use core::{
+    mem,
     ptr,
     slice,
     str, //
@@ -215,10 +216,25 @@ unsafe extern "C" {
     fn blog_dir_remove(dir: *mut c_void);
     fn blog_area_insert(area: *mut c_void, n: usize, page: *mut c_void) -> c_int;
     fn blog_file_name(file: *const c_void) -> *const c_char;
+    fn blog_poll_wait(file: *mut c_void, table: *mut c_void) -> bool;
+
+    /// Lets pollers look again, after that many milliseconds at the latest. Process context.
+    #[link_name = "blog_wake_in"]
+    pub(crate) safe fn wake_in(ms: u32);
 
     /// Not 0: lockdown forbids to open any file, and none is. Process context.
     #[link_name = "blog_may_open"]
     pub(crate) safe fn may_open() -> c_int;
+}
+
+/// Puts the poller of `file` among those who wait for records; returns whether anybody is going to.
+/// Process context.
+pub(crate) fn wait(file: &File, table: PollTable<'_>) -> bool {
+    // SAFETY: A table is nothing but the pointer. Both are valid, or the table is null.
+    unsafe {
+        let table = mem::transmute::<PollTable<'_>, *mut c_void>(table);
+        blog_poll_wait(file.as_ptr().cast(), table)
+    }
 }
 
 /// An area of a process that is being made, to be read only; it is there during a call of `mmap`.

@@ -2,7 +2,6 @@
 
 //! The rest of a log call: its slow path, and the tables of tasks.
 
-mod clear;
 pub(crate) mod slow;
 pub(crate) mod tables;
 pub(crate) mod worker;
