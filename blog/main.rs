@@ -28,25 +28,6 @@
 //! and functions that say so) runs in any context, takes no lock and calls no kernel function. All
 //! other code runs in process context, may sleep, and never makes a log call wait.
 
-// A floor has functions that only parts use, which may be left out.
-#![cfg_attr(
-    not(all(
-        CONFIG_BLOG_BLAME,
-        CONFIG_BLOG_CCALL,
-        CONFIG_BLOG_COUNTER,
-        CONFIG_BLOG_HITS,
-        CONFIG_BLOG_MAP,
-        CONFIG_BLOG_MARKER,
-        CONFIG_BLOG_PERSIST,
-        CONFIG_BLOG_PROBE,
-        CONFIG_BLOG_SELECT,
-        CONFIG_BLOG_SETTINGS,
-        CONFIG_BLOG_TRIGGER,
-        CONFIG_BLOG_WORDS
-    )),
-    allow(dead_code)
-)]
-
 use core::sync::atomic::{
     AtomicBool,
     Ordering::Relaxed, //
