@@ -7,15 +7,12 @@
 //! file go through [`parts`]; a floor below has a static that the one part sets which wants that,
 //! when it starts. A part may use any floor.
 
-use kernel::{
-    fmt,
-    prelude::*,
-    sync::SetOnce, //
-};
-
 use crate::{
     registry::state::State,
-    sys::tree::Dir, //
+    sys::{
+        prelude::*,
+        tree::Dir, //
+    }, //
 };
 
 /// A part of BLog. All its functions run in process context.

@@ -16,11 +16,6 @@
 //! ([`free_gone`]), one for all that have gone meanwhile: at once where it is needed, else with the
 //! worker.
 
-use core::{
-    ptr,
-    slice,
-    sync::atomic::Ordering::Relaxed, //
-};
 use kernel::{
     blog::{
         wire::file::BUILD_ID_MAX,
@@ -29,13 +24,7 @@ use kernel::{
         Site,
         ABI, //
     },
-    prelude::*,
-    str::BStr,
-    sync::{
-        global_lock,
-        Arc,
-        UniqueArc, //
-    }, //
+    sync::UniqueArc, //
 };
 
 use crate::{
@@ -55,6 +44,7 @@ use crate::{
     },
     sys::{
         glue::shown,
+        prelude::*,
         quiesce, //
     },
     write::tables, //

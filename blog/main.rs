@@ -28,13 +28,8 @@
 //! and functions that say so) runs in any context, takes no lock and calls no kernel function. All
 //! other code runs in process context, may sleep, and never makes a log call wait.
 
-use core::sync::atomic::{
-    AtomicBool,
-    Ordering::Relaxed, //
-};
 #[cfg(not(MODULE))]
 use kernel::error::from_result;
-use kernel::prelude::*;
 
 /// A module of KUnit's suites, which can only be called from here if KUnit is built in, or this is
 /// a module, too.
@@ -64,7 +59,10 @@ use crate::{
     crash::describe,
     floor::Part,
     read::sections,
-    sys::glue,
+    sys::{
+        glue,
+        prelude::*, //
+    },
     write::{
         tables,
         worker, //

@@ -8,35 +8,29 @@
 //! at one instant. Here is one from when BLog started, and one from now. A part that knows more is
 //! the [`SOURCE`] of pairs.
 
-use core::sync::atomic::{
-    AtomicU64,
-    Ordering::*, //
-};
-use kernel::{
-    bindings,
-    blog::{
-        counter,
-        root::{
-            blog_root,
-            clock_base, //
-        },
-        wire::{
-            dump::{
-                Tick,
-                CLOCK_COUNTER, //
-            },
-            file::{
-                self,
-                ClockKind,
-                ClockPair, //
-            }, //
-        }, //
+use kernel::blog::{
+    counter,
+    root::{
+        blog_root,
+        clock_base, //
     },
-    prelude::*,
-    sync::SetOnce, //
+    wire::{
+        dump::{
+            Tick,
+            CLOCK_COUNTER, //
+        },
+        file::{
+            self,
+            ClockKind,
+            ClockPair, //
+        }, //
+    }, //
 };
 
-use crate::sys::glue;
+use crate::sys::{
+    glue,
+    prelude::*, //
+};
 
 /// How the clocks went, as a part knows it. All in process context.
 pub(crate) struct Source {

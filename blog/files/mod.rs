@@ -7,26 +7,9 @@
 //! `stats.rs` and others make the text of a read, once for each time that a file is read from its
 //! start. A write either takes effect as a whole, or fails and changes nothing.
 
-use kernel::{
-    bindings,
-    blog::{
-        task::MAX_COMPONENTS,
-        wire::name::is_reserved, //
-    },
-    fmt,
-    fs::{
-        file::Offset,
-        File, //
-    },
-    iov::IovIterDest,
-    new_mutex,
-    prelude::*,
-    sync::{
-        global_lock,
-        poll::PollTable,
-        Arc,
-        Mutex, //
-    }, //
+use kernel::blog::{
+    task::MAX_COMPONENTS,
+    wire::name::is_reserved, //
 };
 
 pub(crate) mod stats;
@@ -44,13 +27,16 @@ use crate::{
         state::State,
         words, //
     },
-    sys::tree::{
-        self,
-        Dir,
-        Folder,
-        OpenFile,
-        Shape, //
-    },
+    sys::{
+        prelude::*,
+        tree::{
+            self,
+            Dir,
+            Folder,
+            OpenFile,
+            Shape, //
+        }, //
+    }, //
 };
 
 /// Files beside the components' directories, which are of nothing.

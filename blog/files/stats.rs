@@ -6,16 +6,9 @@
 //! file need not fit each other to the last record. Keys are an interface: new ones may come,
 //! existing ones keep their meaning.
 
-use core::sync::atomic::Ordering::Relaxed;
-use kernel::{
-    blog::{
-        ring::RingState,
-        wire::record::Lost, //
-    },
-    fmt,
-    page::PAGE_SIZE,
-    prelude::fmt,
-    str::BStr, //
+use kernel::blog::{
+    ring::RingState,
+    wire::record::Lost, //
 };
 
 use crate::{
@@ -43,7 +36,10 @@ use crate::{
             State, //
         }, //
     },
-    sys::params,
+    sys::{
+        params,
+        prelude::*, //
+    },
     write::{
         tables,
         worker, //

@@ -2,19 +2,13 @@
 
 //! A reader's position in a component.
 
-use core::mem;
-use kernel::{
-    blog::{
-        ring::RingState,
-        wire::{
-            dump::ComponentRoot,
-            file as format,
-            file::Kind, //
-        }, //
-    },
-    prelude::*,
-    sync::Arc,
-    transmute::AsBytes, //
+use kernel::blog::{
+    ring::RingState,
+    wire::{
+        dump::ComponentRoot,
+        file as format, //
+        file::Kind,
+    }, //
 };
 
 use crate::{
@@ -35,6 +29,7 @@ use crate::{
         Loose,
         State, //
     },
+    sys::prelude::*,
     write::tables::{
         self,
         Writer, //

@@ -2,23 +2,7 @@
 
 //! The files: opening, reading, and waiting for records.
 
-use kernel::{
-    bindings,
-    fs::{
-        file::{
-            flags::O_NONBLOCK,
-            Offset, //
-        },
-        File, //
-    },
-    iov::IovIterDest,
-    new_mutex,
-    prelude::*,
-    sync::{
-        poll::PollTable,
-        Mutex, //
-    }, //
-};
+use kernel::fs::file::flags::O_NONBLOCK;
 
 use crate::{
     read::{
@@ -29,6 +13,7 @@ use crate::{
     registry,
     sys::{
         hook,
+        prelude::*,
         tree::{
             self,
             OpenFile,

@@ -15,11 +15,7 @@ use kernel::{
             WIRE_VERSION, //
         }, //
     },
-    cpu::nr_cpu_ids,
-    page::PAGE_SIZE,
-    prelude::*,
-    sync::SetOnce,
-    transmute::AsBytes, //
+    cpu::nr_cpu_ids, //
 };
 
 use crate::{
@@ -31,7 +27,8 @@ use crate::{
     registry,
     sys::{
         glue,
-        params, //
+        params,
+        prelude::*, //
     },
     tasks::{
         self,

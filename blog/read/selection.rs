@@ -9,25 +9,22 @@
 
 use crate::{
     read::piece::Records,
-    registry::images::ImageFacts, //
+    registry::images::ImageFacts,
+    sys::prelude::*, //
 };
-use kernel::{
-    blog::{
-        ring::Owner,
-        wire::{
-            page::{
-                PageInfo,
-                PAGE_HEADER_SIZE, //
-            },
-            record::{
-                ControlRecord,
-                Level,
-                HEADER_SIZE, //
-            }, //
+use kernel::blog::{
+    ring::Owner,
+    wire::{
+        page::{
+            PageInfo,
+            PAGE_HEADER_SIZE, //
+        },
+        record::{
+            ControlRecord,
+            Level,
+            HEADER_SIZE, //
         }, //
-    },
-    prelude::*,
-    sync::SetOnce, //
+    }, //
 };
 
 /// What is chosen for an open file; by itself, everything.

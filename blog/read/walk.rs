@@ -2,16 +2,6 @@
 
 //! Going through all rings: once for a snapshot, again and again for a stream.
 
-use core::sync::atomic::Ordering::Relaxed;
-use kernel::{
-    iov::IovIterDest,
-    prelude::*,
-    sync::{
-        Arc,
-        SetOnce, //
-    }, //
-};
-
 use crate::{
     clock,
     read::{
@@ -26,6 +16,7 @@ use crate::{
         self,
         state::State, //
     },
+    sys::prelude::*,
     write::worker, //
 };
 

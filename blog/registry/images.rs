@@ -7,27 +7,21 @@
 //! A range is handed out once per build, in ascending order: the same build ID loaded again gets
 //! the same ids, and no other build ever gets them. Nothing here is called from a log call.
 
-use core::ptr;
-use kernel::{
-    bindings,
-    blog::{
-        wire::{
-            file::{
-                self,
-                BUILD_ID_MAX, //
-            },
-            name::NAME_MAX,
-            record::{
-                Level,
-                GATE_OFF,
-                GATE_ON,
-                SITE_MAX, //
-            }, //
+use kernel::blog::{
+    wire::{
+        file::{
+            self,
+            BUILD_ID_MAX, //
         },
-        Site, //
+        name::NAME_MAX,
+        record::{
+            Level,
+            GATE_OFF,
+            GATE_ON,
+            SITE_MAX, //
+        }, //
     },
-    prelude::*,
-    sync::SetOnce, //
+    Site, //
 };
 
 use super::{
@@ -35,7 +29,10 @@ use super::{
     settings::parse_level,
     words::ids, //
 };
-use crate::sys::glue::errno;
+use crate::sys::{
+    glue::errno,
+    prelude::*, //
+};
 
 /// How a part makes room for what it keeps by site, up to this one; on an error, the sites never
 /// log. One at a time. Set before there are images.

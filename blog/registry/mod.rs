@@ -10,13 +10,7 @@
 //! images. Nobody waits or allocates under the first two, as a task that frees memory may wait for
 //! them. Entries are made before, and freed after.
 
-use core::{
-    iter,
-    sync::atomic::{
-        AtomicU32,
-        Ordering::Relaxed, //
-    }, //
-};
+use core::iter;
 use kernel::{
     blog::{
         task::MAX_COMPONENTS,
@@ -24,13 +18,7 @@ use kernel::{
         Config,
         RawComponent, //
     },
-    prelude::*,
-    sync::{
-        global_lock,
-        Arc,
-        SetOnce,
-        UniqueArc, //
-    }, //
+    sync::UniqueArc, //
 };
 
 use self::{
@@ -48,6 +36,7 @@ use crate::{
     },
     sys::{
         params,
+        prelude::*,
         quiesce, //
     }, //
 };

@@ -4,20 +4,18 @@
 //! what boot settings say; both take the same texts. `state.rs` has the effect of each.
 
 use core::ops::RangeInclusive;
-use kernel::{
-    blog::{
-        ring::Mode,
-        wire::{
-            record::Level,
-            types::Privacy, //
-        },
-        Config, //
+use kernel::blog::{
+    ring::Mode,
+    wire::{
+        record::Level,
+        types::Privacy, //
     },
-    fmt,
-    prelude::*, //
+    Config, //
 };
 
 use super::words;
+
+use crate::sys::prelude::*;
 
 /// A setting, and its place in [`SETTINGS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,19 +27,6 @@
 //! a time, takes memory before and frees it after. That lock also keeps the driver's side while its
 //! static key is switched, which takes long. Neither readers nor a drop of an `Instance` take it.
 
-use core::{
-    mem,
-    ptr,
-    sync::atomic::{
-        AtomicBool,
-        AtomicPtr,
-        AtomicU32,
-        AtomicU64,
-        Ordering::*, //
-    }, //
-};
-#[cfg(CONFIG_JUMP_LABEL)]
-use kernel::bindings;
 use kernel::{
     blog::{
         component::{
@@ -68,15 +55,9 @@ use kernel::{
         RawComponent, //
     },
     cpu::nr_cpu_ids,
-    new_mutex,
-    prelude::*,
-    sync::{
-        lock::{
-            mutex::MutexBackend,
-            Guard, //
-        },
-        Mutex,
-        SetOnce, //
+    sync::lock::{
+        mutex::MutexBackend,
+        Guard, //
     }, //
 };
 
@@ -100,6 +81,7 @@ use crate::{
         hook,
         pages::Kept,
         params,
+        prelude::*,
         quiesce, //
     }, //
 };

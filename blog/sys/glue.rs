@@ -9,13 +9,9 @@ use core::{
     mem::MaybeUninit,
     sync::atomic::AtomicU8, //
 };
-use kernel::{
-    bindings,
-    error::to_result,
-    prelude::*,
-    str::BStr,
-    transmute::FromBytes, //
-};
+use kernel::transmute::FromBytes;
+
+use crate::sys::prelude::*;
 
 unsafe extern "C" {
     // lib/crc/

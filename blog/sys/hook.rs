@@ -2,11 +2,7 @@
 
 //! Calls from the core kernel, and questions to it: the Rust side of `hook.c`, or `hookless.c`.
 
-use kernel::{
-    bindings,
-    fs::File,
-    prelude::*, //
-};
+use crate::sys::prelude::*;
 
 unsafe extern "C" {
     fn blog_shows_addresses(file: *const c_void) -> bool;

@@ -7,6 +7,7 @@ pub(crate) mod glue;
 pub(crate) mod hook;
 pub(crate) mod pages;
 pub(crate) mod params;
+pub(crate) mod prelude;
 pub(crate) mod quiesce;
 pub(crate) mod tracepoint;
 pub(crate) mod tree;

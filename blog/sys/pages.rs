@@ -6,15 +6,9 @@
 //! makedumpfile knows only the slabs and blocks of pages of older kernels. It takes all pages of
 //! these but the first for a process's, and may leave them out.
 
-use core::{
-    mem,
-    ops::Deref,
-    ptr::NonNull, //
-};
-use kernel::{
-    page::PAGE_SIZE,
-    prelude::*, //
-};
+use core::ops::Deref;
+
+use crate::sys::prelude::*;
 
 unsafe extern "C" {
     /// Pages of zeroes whose addresses follow each other; null if there are none. Process context.

@@ -2,12 +2,9 @@
 
 //! The tracepoint of the hung-task detector: the Rust side of `tracepoint.c`. Process context.
 
-use core::ptr;
-use kernel::{
-    bindings::task_struct,
-    error::to_result,
-    prelude::*, //
-};
+use kernel::bindings::task_struct;
+
+use crate::sys::prelude::*;
 
 unsafe extern "C" {
     fn blog_tracepoint_attach(name: *const c_char, probe: *mut c_void, data: *mut c_void) -> c_int;

@@ -6,28 +6,12 @@
 //! do none of that. A file has the number of its subject, and not a reference to it: opening a file
 //! whose subject is gone fails.
 
-use core::{
-    mem,
-    ptr,
-    slice,
-    str, //
-};
-use kernel::{
-    bindings,
-    error::{
-        from_result,
-        to_result, //
-    },
-    fs::{
-        file::Offset,
-        File, //
-    },
-    iov::IovIterDest,
-    prelude::*,
-    sync::poll::PollTable, //
-};
+use core::str;
+use kernel::error::from_result;
 
 use super::pages::Mapped;
+
+use crate::sys::prelude::*;
 
 /// What the kernel does with files of a kind; `enum blog_shape` of `glue.h`.
 #[derive(Clone, Copy)]

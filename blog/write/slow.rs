@@ -10,31 +10,24 @@
 //! in the middle of a record already, writes to one of the component's shared rings. If these have
 //! no room either, the record counts as lost.
 
-use core::{
-    ops::Range,
-    ptr,
-    slice,
-    sync::atomic::Ordering::*, //
-};
-use kernel::{
-    blog::{
-        no_ring,
-        ring::{
-            Mode,
-            Owner,
-            Place,
-            Ring,
-            Writing, //
-        },
-        root,
-        task,
-        wire::record::{
-            Context,
-            Lost,
-            TASK_SIZE, //
-        },
-        RawComponent, //
-    }, //
+use core::ops::Range;
+use kernel::blog::{
+    no_ring,
+    ring::{
+        Mode,
+        Owner,
+        Place,
+        Ring,
+        Writing, //
+    },
+    root,
+    task,
+    wire::record::{
+        Context,
+        Lost,
+        TASK_SIZE, //
+    },
+    RawComponent, //
 };
 
 use crate::{
@@ -51,6 +44,7 @@ use crate::{
         State,
         OBSERVER, //
     },
+    sys::prelude::*,
     tasks,
     write::tables, //
 };

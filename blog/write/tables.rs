@@ -11,17 +11,8 @@
 //! A ring's component is valid as long as interrupts are off, as they are under the lock:
 //! `quiesce()` has waited for that before the component is freed.
 
-use core::{
-    mem::offset_of,
-    ptr,
-    sync::atomic::{
-        AtomicPtr,
-        AtomicU32,
-        Ordering::*, //
-    }, //
-};
+use core::mem::offset_of;
 use kernel::{
-    bindings,
     blog::{
         no_ring,
         ring::{
@@ -39,10 +30,7 @@ use kernel::{
             ring::RingHead, //
         }, //
     },
-    cpu::nr_cpu_ids,
-    error::to_result,
-    page::PAGE_SIZE,
-    prelude::*, //
+    cpu::nr_cpu_ids, //
 };
 
 use crate::{
@@ -67,6 +55,7 @@ use crate::{
             fetch_value, //
         },
         hook,
+        prelude::*,
         quiesce, //
     },
     tasks, //

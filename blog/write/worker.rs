@@ -7,16 +7,14 @@
 //! it waits, also where others log. Nothing else of BLog runs in the background, and no log call
 //! waits for it.
 
-use core::sync::atomic::{
-    AtomicU64,
-    Ordering::Relaxed, //
-};
-
 use crate::{
     clock,
     memory::Memory,
     registry,
-    sys::quiesce, //
+    sys::{
+        prelude::*,
+        quiesce, //
+    }, //
 };
 
 /// How often it has come, or a reader of a stream has gone through the rings again.
