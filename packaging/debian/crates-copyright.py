@@ -28,7 +28,7 @@ def metadata(manifest, triple):
         "--format-version=1",
         "--locked",
         "--offline",
-        "--features=parquet",
+        "--features=otlp,parquet,static-xz",
         "--manifest-path",
         manifest,
         "--filter-platform",

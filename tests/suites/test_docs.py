@@ -296,7 +296,7 @@ def test_the_page_for_fleets_lists_all_attributes_of_otlp() -> None:
     table = page[page.index("\nattribute  ") : page.rindex("\n====")]
     path = TOP / "tools/blog-decode/crates/export/src/otlp.rs"
     source = path.read_text().split("#[cfg(test)]")[0]
-    written = re.findall(r'\ball\.\w+\("([\w.]+)"', source)
+    written = re.findall(r'\("([\w.]+\.\w+)", ', source)
     written += [name + "NAME" for name in re.findall(r'"([\w.]+\.)\{name\}"', source)]
     assert sorted(re.findall(r"``([\w.]+\.[\w.]+)``", table)) == sorted(written)
 

@@ -61,14 +61,14 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
     logs.iter_mut().for_each(Log::leave_out_earlier);
     let input = &session.input;
     input.tell_unknown("--key", &args.spans.keys.key);
-    #[cfg(any(feature = "otlp", feature = "parquet"))]
+    #[cfg(feature = "parquet")]
     let is_alone = session.threads == 1 || !logs.is_empty();
     let decoder = session.decoder("converting", false);
     let mut decoder = decoder.with_logs(logs);
     let mut each = Each {
         decoder: &mut decoder,
         signals: &signals,
-        #[cfg(any(feature = "otlp", feature = "parquet"))]
+        #[cfg(feature = "parquet")]
         threads: if is_alone { 1 } else { session.threads },
     };
     let mut odd = Odd::default();
@@ -92,9 +92,7 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
         #[cfg(not(feature = "parquet"))]
         Form::Parquet => lacks!("Parquet", "parquet"),
         #[cfg(feature = "otlp")]
-        Form::Otlp => {
-            new::file(&args.output, |out| told(otlp(input, &mut each, out)).map(|n| odd = n))
-        }
+        Form::Otlp => new::file(&args.output, |out| told(otlp(&mut each, out)).map(|n| odd = n)),
         #[cfg(not(feature = "otlp"))]
         Form::Otlp => lacks!("OTLP", "otlp"),
         // Made above: it takes no records.
@@ -155,7 +153,7 @@ struct Each<'a, 'b> {
     decoder: &'a mut Decoder<'b>,
     signals: &'a Signals,
     /// Threads that decode; 1 if there are other logs.
-    #[cfg(any(feature = "otlp", feature = "parquet"))]
+    #[cfg(feature = "parquet")]
     threads: usize,
 }
 
@@ -165,20 +163,6 @@ impl<'b> Each<'_, 'b> {
         self.decoder.run(|e| {
             goes_on(signals)?;
             entry(e)
-        })
-    }
-
-    /// The same by other threads, which do `work`.
-    #[cfg(feature = "otlp")]
-    fn run_by<W: crate::batch::Work<'b> + 'b>(
-        &mut self,
-        work: impl Fn() -> W,
-        mut take: impl FnMut(&mut W::Made) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let signals = self.signals;
-        self.decoder.run_by(self.threads, work, |made| {
-            goes_on(signals)?;
-            take(made)
         })
     }
 }
@@ -260,15 +244,9 @@ fn parquet(each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
 }
 
 #[cfg(feature = "otlp")]
-fn otlp(input: &Input, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
-    use crate::export::otlp::{Maker, Otlp};
-
-    let mut logs = Otlp::new(out);
-    match each.threads {
-        1 => each.run(|entry| logs.entry(entry))?,
-        _ => each.run_by(Maker::default, |made| logs.add(made, |file| &input.boots[file]))?,
-    }
-    let odd = Odd { left_out: logs.left_out, ..Odd::default() };
-    logs.end()?;
-    Ok(odd)
+fn otlp(each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
+    let mut logs = crate::export::otlp::Otlp::new(out);
+    each.run(|entry| logs.entry(entry))?;
+    logs.flush()?;
+    Ok(Odd { left_out: logs.left_out, ..Odd::default() })
 }

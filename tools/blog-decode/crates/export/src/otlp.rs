@@ -2,11 +2,9 @@
 
 //! Entries as logs of OpenTelemetry: lines of OTLP in JSON, as its collectors read from files.
 //!
-//! Each line is an `ExportLogsServiceRequest` with at most [`BATCH`] records of one machine and
-//! boot, its *resource*; components are *scopes*. Names of attributes are those of OpenTelemetry's
-//! conventions where it has some, and else begin with `blog.`. Arguments are attributes
-//! `blog.arg.NAME`: numbers, true and false as such, and everything else as text. A loss is a
-//! record of severity `WARN` with `blog.lost.cause` and `blog.lost.count`.
+//! Each line is a `LogsData` with records of a component, its *scope*, on one machine in one boot,
+//! its *resource*. Arguments are attributes `blog.arg.NAME`: numbers, true and false as such, and
+//! everything else as text. A loss is a record of severity `WARN`.
 
 use std::{
     collections::BTreeMap,
@@ -16,388 +14,191 @@ use std::{
 };
 
 use blog_decode_core::{
-    batch::Work,
-    boot::Boot,
     decode::Entry,
+    field::{Field, Val},
     format::{
         print::{Printer, Spec},
         value::View,
     },
-    merge::EventKind,
-    output::{json::Object, level_name, Names},
+    output::{level_name, Names},
 };
-use blog_table::bytes::until_nul;
-use blog_wire::record::Level;
+use opentelemetry_proto::tonic::{
+    common::v1::{any_value::Value, AnyValue, InstrumentationScope, KeyValue},
+    logs::v1::{LogRecord, LogsData, ResourceLogs, ScopeLogs},
+    resource::v1::Resource,
+};
+use prost::Message;
 
-/// So many records are in a line.
-const BATCH: usize = 1000;
-/// So many bytes of records wait in all.
-const LIMIT: usize = 32 << 20;
-/// `SEVERITY_NUMBER_WARN`, of losses.
-const WARN: u8 = 13;
-
-/// Records of a machine and boot that wait for others.
-struct Waiting {
-    resource: Vec<u8>,
-    /// By component.
-    scopes: BTreeMap<Arc<str>, Vec<u8>>,
-    count: usize,
-    /// Bytes that they are in a line, at most.
-    bytes: usize,
-}
-
+/// Attributes of a machine's boot. Names are those of OpenTelemetry's conventions, where it has some.
+const OF_RESOURCE: [(&str, Field); 3] =
+    [("host.name", Field::Host), ("os.version", Field::Release), ("blog.boot_id", Field::BootId)];
+/// Attributes of a record or a loss, which also has `blog.arg.NAME`, and `blog.cut` if it is cut.
+const OF_RECORD: [(&str, Field); 11] = [
+    ("process.pid", Field::Tgid),
+    ("thread.id", Field::Pid),
+    ("thread.name", Field::Comm),
+    ("blog.context", Field::Context),
+    ("blog.cpu", Field::Cpu),
+    ("code.file.path", Field::File),
+    ("code.line.number", Field::Line),
+    ("blog.module", Field::Module),
+    ("blog.format", Field::Format),
+    ("blog.lost.cause", Field::Cause),
+    ("blog.lost.count", Field::Count),
+];
+/// OpenTelemetry's numbers by level; 0 is none.
+const SEVERITIES: [i32; 6] = [0, 17, 13, 9, 5, 1];
 /// The longest line: by default, collectors drop lines of more than 1 MiB.
 const LINE: usize = 900 << 10;
-/// What a scope takes in a line beside its name, and what a line takes beside its scopes and the
-/// resource.
-const FRAME: usize = 128;
-/// In a record that is longer than this, texts are cut to these lengths: of the message, and of
-/// what else there is. A byte is six at most in JSON.
+/// The same of all lines that wait.
+const LIMIT: usize = 32 << 20;
+/// In a record that may be longer than this, texts are cut to these lengths: of the message, and
+/// of what else there is.
 const LONG: usize = 512 << 10;
 const CUT: (usize, usize) = (64 << 10, 4 << 10);
+const WHOLE: (usize, usize) = (usize::MAX, usize::MAX);
 
-impl Waiting {
-    /// Writes the records; the answer is how many bytes of them there were.
-    fn write(&mut self, out: &mut impl Write) -> io::Result<usize> {
-        let scopes = mem::take(&mut self.scopes);
-        self.count = 0;
-        self.bytes = 0;
-        line(&self.resource, &scopes, out)?;
-        Ok(scopes.values().map(Vec::len).sum())
-    }
-}
+/// With the bytes that its records are at most.
+type Line = (Resource, ScopeLogs, usize);
 
 /// Writes lines.
 pub struct Otlp<W> {
     out: W,
-    /// By boot and file.
-    waiting: BTreeMap<(usize, usize), Waiting>,
+    /// By boot and component.
+    lines: BTreeMap<(usize, Arc<str>), Line>,
     bytes: usize,
-    maker: Maker,
-    one: Records,
     /// Records and losses whose times no reader can hold.
     pub left_out: u64,
-}
-
-/// Records, without what lines have around them.
-#[derive(Default)]
-pub struct Records {
-    /// File of the input, component, and where it ends.
-    list: Vec<(usize, Arc<str>, usize)>,
-    bytes: Vec<u8>,
-    left_out: u64,
-}
-
-/// Makes records of entries.
-#[derive(Default)]
-pub struct Maker {
-    text: Vec<u8>,
-}
-
-impl Work<'_> for Maker {
-    type Made = Records;
-
-    fn entry(&mut self, entry: &mut Entry<'_>, made: &mut Records) {
-        self.add(entry, made);
-    }
-}
-
-impl Maker {
-    fn add(&mut self, entry: &Entry<'_>, made: &mut Records) {
-        let real = i64::try_from(entry.real());
-        let Some(time) = real.ok().filter(|ns| *ns > 0) else {
-            // 0 would be a time that isn't known.
-            made.left_out += 1;
-            return;
-        };
-        let start = made.bytes.len();
-        record(entry, time, None, &mut made.bytes, &mut self.text);
-        if made.bytes.len() - start > LONG {
-            made.bytes.truncate(start);
-            record(entry, time, Some(CUT), &mut made.bytes, &mut self.text);
-        }
-        let stream = entry.stream;
-        let one = (stream.file(), stream.component.clone(), made.bytes.len());
-        made.list.push(one);
-    }
 }
 
 impl<W: Write> Otlp<W> {
     /// Starts.
     pub fn new(out: W) -> Self {
-        Self {
-            out,
-            waiting: BTreeMap::new(),
-            bytes: 0,
-            maker: Maker::default(),
-            one: Records::default(),
-            left_out: 0,
-        }
+        Self { out, lines: BTreeMap::new(), bytes: 0, left_out: 0 }
     }
 
     /// Adds an entry.
     pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let mut one = mem::take(&mut self.one);
-        self.maker.add(entry, &mut one);
-        let added = self.add(&mut one, |_| entry.boot);
-        self.one = one;
-        added
-    }
-
-    /// Adds records, and leaves none. `boot` says which boot a file of the input is of.
-    pub fn add<'b>(
-        &mut self,
-        records: &mut Records,
-        boot: impl Fn(usize) -> &'b Boot,
-    ) -> io::Result<()> {
-        let mut start = 0;
-        for (file, component, end) in records.list.drain(..) {
-            let record = &records.bytes[start..end];
-            self.record(boot(file), file, &component, record)?;
-            start = end;
-        }
-        records.bytes.clear();
-        self.left_out += mem::take(&mut records.left_out);
-        Ok(())
-    }
-
-    fn record(
-        &mut self,
-        boot: &Boot,
-        file: usize,
-        component: &Arc<str>,
-        record: &[u8],
-    ) -> io::Result<()> {
-        let key = (boot.index, file);
-        let waiting = self.waiting.entry(key).or_insert_with(|| Waiting {
-            resource: resource(boot),
-            scopes: BTreeMap::new(),
-            count: 0,
-            bytes: 0,
-        });
-        let frame = match waiting.scopes.contains_key(component) {
-            true => 1,
-            // A name is six times as long at most.
-            false => FRAME + 6 * component.len(),
+        let time = i64::try_from(entry.real()).ok().and_then(|ns| u64::try_from(ns).ok());
+        // 0 would be a time that isn't known.
+        let Some(time) = time.filter(|ns| *ns > 0) else {
+            self.left_out += 1;
+            return Ok(());
         };
-        let added = record.len() + frame;
-        let begun = FRAME + waiting.resource.len() + waiting.bytes;
-        if waiting.count == BATCH || waiting.count > 0 && begun + added > LINE {
-            self.bytes -= waiting.write(&mut self.out)?;
+        let mut record = log_record(entry, time, WHOLE);
+        if bytes(&record) > LONG {
+            record = log_record(entry, time, CUT);
         }
-        waiting.bytes += added;
-        let scope = match waiting.scopes.get_mut(component) {
-            Some(scope) => scope,
-            None => waiting.scopes.entry(component.clone()).or_default(),
-        };
-        if !scope.is_empty() {
-            scope.push(b',');
-            self.bytes += 1;
+        let key = (entry.boot.index, entry.stream.component.clone());
+        let line = self.lines.entry(key).or_insert_with(|| begin(entry));
+        if line.2 > 0 && line.2 + bytes(&record) > LINE {
+            let full = mem::replace(line, begin(entry));
+            self.bytes -= full.2;
+            write(full, &mut self.out)?;
         }
-        scope.extend_from_slice(record);
-        self.bytes += record.len();
-        waiting.count += 1;
+        line.2 += bytes(&record);
+        self.bytes += bytes(&record);
+        line.1.log_records.push(record);
         if self.bytes > LIMIT {
-            self.write()?;
+            self.flush()?;
         }
-        Ok(())
-    }
-
-    fn write(&mut self) -> io::Result<()> {
-        for waiting in self.waiting.values_mut().filter(|w| w.count > 0) {
-            waiting.write(&mut self.out)?;
-        }
-        self.bytes = 0;
         Ok(())
     }
 
     /// Writes what waits.
-    pub fn end(mut self) -> io::Result<()> {
-        self.write()?;
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.bytes = 0;
+        let mut lines = mem::take(&mut self.lines).into_values();
+        lines.try_for_each(|line| write(line, &mut self.out))?;
         self.out.flush()
     }
 }
 
-/// What all records of a boot have in common.
-fn resource(boot: &Boot) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut all = Attributes::new(&mut out);
-    all.text("service.name", b"kernel");
-    all.text("os.type", b"linux");
-    all.some_text("host.name", boot.host.as_bytes());
-    all.some_text("os.version", boot.release.as_bytes());
-    all.some_text("blog.boot_id", boot.id.as_deref().unwrap_or("").as_bytes());
-    all.end();
-    out
+fn write((resource, logs, _): Line, out: &mut impl Write) -> io::Result<()> {
+    let all =
+        ResourceLogs { resource: Some(resource), scope_logs: vec![logs], ..Default::default() };
+    serde_json::to_writer(&mut *out, &LogsData { resource_logs: vec![all] })?;
+    out.write_all(b"\n")
 }
 
-fn line(
-    resource: &[u8],
-    scopes: &BTreeMap<Arc<str>, Vec<u8>>,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    out.write_all(b"{\"resourceLogs\":[{\"resource\":{\"attributes\":")?;
-    out.write_all(resource)?;
-    out.write_all(b"},\"scopeLogs\":[")?;
-    let mut head = Vec::new();
-    for (i, (component, records)) in scopes.iter().enumerate() {
-        head.clear();
-        head.extend_from_slice(if i == 0 { b"" } else { b"," });
-        let mut scope = Object::new(&mut head);
-        let mut name = Object::new(scope.key("scope"));
-        name.text("name", &**component);
-        name.end();
-        scope.key("logRecords").push(b'[');
-        out.write_all(&head)?;
-        out.write_all(records)?;
-        out.write_all(b"]}")?;
-    }
-    out.write_all(b"]}]}\n")
+/// As many bytes a record is in JSON, at most: a byte is six, and so are a key and a length.
+fn bytes(record: &LogRecord) -> usize {
+    512 + 6 * record.encoded_len()
 }
 
-/// Appends a record; `text` is a buffer. Texts are cut to `cut`: the message, and others.
-fn record(
-    entry: &Entry<'_>,
-    time: i64,
-    cut: Option<(usize, usize)>,
-    out: &mut Vec<u8>,
-    text: &mut Vec<u8>,
-) {
-    let (of_message, of_others) = cut.unwrap_or((usize::MAX, usize::MAX));
-    let mut o = Object::new(out);
-    o.wide("timeUnixNano", time.into());
-    if entry.is_loss() {
-        o.number("severityNumber", WARN);
-        o.text("severityText", "lost");
-    } else if let Some(level) = entry.level() {
-        o.number("severityNumber", severity(level));
-        o.text("severityText", level_name(level));
-    }
-    let message = &entry.message;
-    let mut body = Object::new(o.key("body"));
-    body.text("stringValue", &*String::from_utf8_lossy(&message[..message.len().min(of_message)]));
-    body.end();
-    let mut all = Attributes::new(o.key("attributes"));
-    all.max = of_others;
-    let writer = entry.writer();
-    if let Some(task) = entry.task() {
-        all.number("process.pid", task.tgid.into());
-        all.number("thread.id", task.pid.into());
-        all.text("thread.name", until_nul(&task.comm));
-    }
-    if let Some(context) = writer.context {
-        all.text("blog.context", context.name().as_bytes());
-    }
-    if let Some(cpu) = writer.cpu {
-        all.number("blog.cpu", cpu.into());
-    }
-    match entry.event.kind {
-        EventKind::Record { .. } => of_site(entry, &mut all, text),
-        EventKind::Loss { cause, count, .. } => {
-            all.text("blog.lost.cause", cause.name().as_bytes());
-            all.number("blog.lost.count", count.into());
-        }
-        EventKind::Line { .. } => {}
-    }
-    if cut.is_some() {
-        all.bool("blog.cut", true);
-    }
-    all.end();
-    o.end();
+/// A line without records.
+fn begin(entry: &Entry<'_>) -> Line {
+    let kernel = [("service.name", "kernel"), ("os.type", "linux")];
+    let kernel = kernel.map(|(key, value)| attribute(key, Value::StringValue(value.into())));
+    let attributes = kernel.into_iter().chain(attributes(&OF_RESOURCE, entry, LONG)).collect();
+    let name = entry.stream.component.to_string();
+    let scope = Some(InstrumentationScope { name, ..Default::default() });
+    let logs = ScopeLogs { scope, ..Default::default() };
+    (Resource { attributes, ..Default::default() }, logs, 0)
 }
 
-/// What is known by a record's call site: where it is, and its arguments.
-fn of_site(r: &Entry<'_>, all: &mut Attributes<'_>, text: &mut Vec<u8>) {
-    let Some(site) = r.site() else { return };
-    all.text("code.file.path", site.file.as_bytes());
-    all.number("code.line.number", site.line.into());
-    all.text("blog.module", site.module.as_bytes());
-    all.text("blog.format", site.format.as_bytes());
+/// A record or a loss. Texts have at most `max` bytes: the message, and others.
+fn log_record(entry: &Entry<'_>, time: u64, max: (usize, usize)) -> LogRecord {
+    let (level, name) = match entry.level() {
+        // Of a warning.
+        _ if entry.is_loss() => (2, "lost"),
+        level => (level.unwrap_or(0), level.map_or("", level_name)),
+    };
+    let mut all: Vec<_> = attributes(&OF_RECORD, entry, max.1).collect();
     // A key that is there twice is an error.
     let mut names = Names::default();
-    for (name, value, _) in r.arguments() {
-        let name = names.add(&format!("blog.arg.{name}"));
-        match value.view() {
-            View::Bool(b) => all.bool(name, b),
-            View::Uint(n) if i128::try_from(n).is_ok() => all.number(name, n as i128),
-            View::Int(n) => all.number(name, n),
-            View::Str(bytes) | View::CStr(bytes) => all.text(name, bytes),
+    for (name, value, _) in entry.arguments() {
+        let value = match value.view() {
+            View::Bool(b) => Value::BoolValue(b),
+            View::Int(n) => number(n),
+            View::Uint(n) if i128::try_from(n).is_ok() => number(n as i128),
+            View::Str(bytes) | View::CStr(bytes) => text(bytes, max.1),
             _ => {
-                text.clear();
-                value.print(&Spec::DISPLAY, &mut Printer::new(text));
-                all.text(name, text);
+                let mut shown = Vec::new();
+                value.print(&Spec::DISPLAY, &mut Printer::new(&mut shown));
+                text(&shown, max.1)
             }
-        }
-    }
-}
-
-fn severity(level: u8) -> u8 {
-    match Level::from_u8(level) {
-        Some(Level::Err) => 17,
-        Some(Level::Warn) => WARN,
-        Some(Level::Info) => 9,
-        Some(Level::Debug) => 5,
-        Some(Level::Trace) => 1,
-        None => 0,
-    }
-}
-
-/// A list of keys and values.
-struct Attributes<'a> {
-    out: &'a mut Vec<u8>,
-    first: bool,
-    /// Bytes of a text at most.
-    max: usize,
-}
-
-impl<'a> Attributes<'a> {
-    fn new(out: &'a mut Vec<u8>) -> Self {
-        out.push(b'[');
-        Self { out, first: true, max: usize::MAX }
-    }
-
-    fn add(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) {
-        if !mem::take(&mut self.first) {
-            self.out.push(b',');
-        }
-        let mut o = Object::new(self.out);
-        o.text("key", key);
-        let mut value = Object::new(o.key("value"));
-        fill(&mut value);
-        value.end();
-        o.end();
-    }
-
-    fn text(&mut self, key: &str, text: &[u8]) {
-        let max = self.max;
-        self.add(key, |o| {
-            let text = &text[..text.len().min(max)];
-            o.text("stringValue", &*String::from_utf8_lossy(text));
-        });
-    }
-
-    /// The same, unless it is empty.
-    fn some_text(&mut self, key: &str, text: &[u8]) {
-        if !text.is_empty() {
-            self.text(key, text);
-        }
-    }
-
-    /// In JSON, a number of 64 bits is text. Collectors refuse the line if it has more of them, or
-    /// the highest and no sign.
-    fn number(&mut self, key: &str, n: i128) {
-        let kind = match i64::try_from(n) {
-            Ok(_) => "intValue",
-            Err(_) => "stringValue",
         };
-        self.add(key, |o| o.wide(kind, n));
+        all.push(attribute(names.add(&format!("blog.arg.{name}")), value));
     }
+    if max != WHOLE {
+        all.push(attribute("blog.cut", Value::BoolValue(true)));
+    }
+    LogRecord {
+        time_unix_nano: time,
+        severity_number: SEVERITIES.get(usize::from(level)).copied().unwrap_or(0),
+        severity_text: name.into(),
+        body: Some(AnyValue { value: Some(text(&entry.message, max.0)) }),
+        attributes: all,
+        ..Default::default()
+    }
+}
 
-    fn bool(&mut self, key: &str, b: bool) {
-        self.add(key, |o| o.flag("boolValue", b));
-    }
+/// Those attributes that an entry has.
+fn attributes<'e>(
+    all: &'e [(&str, Field)],
+    entry: &'e Entry<'_>,
+    max: usize,
+) -> impl Iterator<Item = KeyValue> + 'e {
+    all.iter().filter_map(move |(key, field)| match field.value(entry)? {
+        Val::Number(n) => Some(attribute(key, number(n))),
+        Val::Text(bytes) if !bytes.is_empty() => Some(attribute(key, text(&bytes, max))),
+        _ => None,
+    })
+}
 
-    fn end(self) {
-        self.out.push(b']');
-    }
+fn attribute(key: &str, value: Value) -> KeyValue {
+    let value = Some(AnyValue { value: Some(value) });
+    KeyValue { key: key.into(), value, ..Default::default() }
+}
+
+/// Collectors refuse the line if a number has more than 64 bits, or the highest and no sign.
+fn number(n: i128) -> Value {
+    i64::try_from(n).map_or_else(|_| Value::StringValue(n.to_string()), Value::IntValue)
+}
+
+/// A text of at most so many bytes.
+fn text(bytes: &[u8], max: usize) -> Value {
+    let bytes = &bytes[..bytes.len().min(max)];
+    Value::StringValue(String::from_utf8_lossy(bytes).into_owned())
 }
