@@ -4,24 +4,20 @@
 //! of program and section headers must make sense. At the end of a file that is cut off,
 //! libkdumpfile reads zeros up to the end of the last page of the file, as if these were memory.
 
-use std::{fs::File, ops::Range, os::unix::fs::FileExt};
+use std::{fs::File, ops::Range};
 
-use crate::{
-    blogfmt::bytes::{u16_at, u64_at},
-    error::Error,
+use object::{
+    elf::{FileHeader64, ProgramHeader64, PT_LOAD, PT_NOTE},
+    read::elf::{FileHeader, ProgramHeader},
+    LittleEndian as LE, ReadCache,
 };
 
+use crate::error::Error;
+
+/// Bytes of the file's header.
 const HEADER: u64 = 64;
-const PROGRAM: u16 = 56;
-const SECTION: u16 = 64;
-/// Types of program headers: for memory, and for notes.
-const LOAD: [u8; 4] = [1, 0, 0, 0];
-const NOTE: [u8; 4] = [4, 0, 0, 0];
 /// Notes are registers of CPUs and VMCOREINFO: this is enough for 8192 CPUs, some times over.
 const MAX_NOTES: u64 = 64 << 20;
-/// The number of program headers is elsewhere: `PN_XNUM`. It is in the first section header.
-const MANY: u16 = 0xffff;
-const SECTION_INFO: u64 = 44;
 /// Of the file.
 const PAGE: u64 = 4096;
 
@@ -37,29 +33,24 @@ pub(super) struct Cut {
 /// Checks it. A file that isn't 64-bit ELF passes.
 pub(super) fn check(file: &File) -> Result<Option<Cut>, Error> {
     let size = file.metadata()?.len();
-    let mut header = [0; HEADER as usize];
-    if file.read_exact_at(&mut header, 0).is_err() || !header.starts_with(b"\x7fELF\x02\x01") {
+    let bytes = ReadCache::new(file);
+    let header = FileHeader64::<LE>::parse(&bytes).ok();
+    let Some(header) = header.filter(|header| header.endian().is_ok()) else {
         return Ok(None);
-    }
-    let damaged =
-        || Error::File("its ELF header is damaged, or it is cut off within its headers".into());
-    if !makes_sense(&header, size) {
-        return Err(damaged());
-    }
-    let programs = programs(file, &header, size).ok_or_else(damaged)?;
-    if !notes_make_sense(&programs, size) {
-        return Err(damaged());
-    }
-    let loads = programs.iter().filter(|p| p.starts_with(&LOAD));
-    let whole = loads.clone().filter_map(|p| end(p)).max().unwrap_or(0);
+    };
+    let programs = programs(header, &bytes, size).ok_or_else(|| {
+        Error::File("its ELF header is damaged, or it is cut off within its headers".into())
+    })?;
+    let loads = programs.iter().filter(|p| p.p_type(LE) == PT_LOAD);
+    let whole = loads.clone().filter_map(end).max().unwrap_or(0);
     if whole <= size {
         return Ok(None);
     }
     let mut zeros = loads.filter_map(|p| {
-        let from = size.checked_sub(u64_at(p, 8)?)?;
-        let start = u64_at(p, 24)?.checked_add(from)?;
+        let from = size.checked_sub(p.p_offset(LE))?;
+        let start = p.p_paddr(LE).checked_add(from)?;
         let end = start.checked_add(size.next_multiple_of(PAGE) - size)?;
-        (from < u64_at(p, 32)?).then_some(start..end)
+        (from < p.p_filesz(LE)).then_some(start..end)
     });
     Ok(Some(Cut {
         why: format!("it is cut off: {size} of {whole} bytes are there"),
@@ -67,76 +58,52 @@ pub(super) fn check(file: &File) -> Result<Option<Cut>, Error> {
     }))
 }
 
-/// The program headers; `None`: they can't be read.
-fn programs(file: &File, header: &[u8], size: u64) -> Option<Vec<[u8; PROGRAM as usize]>> {
-    let count = match u16_at(header, 56)? {
-        MANY => {
-            let mut info = [0; 4];
-            let at = u64_at(header, 40)?.checked_add(SECTION_INFO)?;
-            file.read_exact_at(&mut info, at).ok()?;
-            u32::from_le_bytes(info)
-        }
-        n => n.into(),
+/// The program headers, if they and the section headers are in the file, and so are all notes, which
+/// are no larger than notes are.
+fn programs<'a>(
+    header: &FileHeader64<LE>,
+    bytes: &'a ReadCache<&File>,
+    size: u64,
+) -> Option<&'a [ProgramHeader64<LE>]> {
+    let sections = header.section_headers(LE, bytes).ok()?;
+    let programs = header.program_headers(LE, bytes).ok()?;
+    let (at, count, names) = (header.e_shoff(LE), header.e_shnum(LE), header.e_shstrndx(LE));
+    let sections_fit = match count {
+        0 => at == 0 && names == 0,
+        _ => at >= HEADER && sections.len() == usize::from(count) && names < count,
     };
-    let start = u64_at(header, 32)?;
-    let end = start.checked_add(u64::from(count) * u64::from(PROGRAM))?;
-    let mut programs = match end <= size {
-        true => vec![[0; PROGRAM as usize]; count as usize],
-        false => return None,
-    };
-    file.read_exact_at(programs.as_flattened_mut(), start).ok()?;
-    Some(programs)
+    let programs_fit = header.e_phoff(LE) >= HEADER && !programs.is_empty();
+    let mut notes = programs.iter().filter(|p| p.p_type(LE) == PT_NOTE);
+    let notes_fit =
+        notes.all(|p| p.p_filesz(LE) <= MAX_NOTES && end(p).is_some_and(|end| end <= size));
+    (sections_fit && programs_fit && notes_fit).then_some(programs)
 }
 
 /// The end in the file of a program header's content.
-fn end(program: &[u8]) -> Option<u64> {
-    u64_at(program, 8)?.checked_add(u64_at(program, 32)?)
-}
-
-fn makes_sense(header: &[u8], size: u64) -> bool {
-    let half = |at| u16_at(header, at).unwrap_or(0);
-    let long = |at| u64_at(header, at).unwrap_or(0);
-    let (programs, sections, names) = (half(56), half(60), half(62));
-    let within = |at: u64, n: u16, len: u16| {
-        let end = at.checked_add(u64::from(n) * u64::from(len));
-        at >= HEADER && end.is_some_and(|end| end <= size)
-    };
-    let sections_fit = match sections {
-        0 => long(40) == 0 && names == 0,
-        n => half(58) == SECTION && names < n && within(long(40), n, SECTION),
-    };
-    let programs_fit = match programs {
-        0 => false,
-        MANY => sections != 0,
-        n => within(long(32), n, PROGRAM),
-    };
-    half(54) == PROGRAM && programs_fit && sections_fit
-}
-
-/// Whether all notes are in the file, and no larger than notes are.
-fn notes_make_sense(programs: &[[u8; PROGRAM as usize]], size: u64) -> bool {
-    let mut notes = programs.iter().filter(|p| p.starts_with(&NOTE));
-    notes.all(|p| {
-        let len = u64_at(p, 32).unwrap_or(u64::MAX);
-        len <= MAX_NOTES && end(p).is_some_and(|end| end <= size)
-    })
+fn end(program: &ProgramHeader64<LE>) -> Option<u64> {
+    program.p_offset(LE).checked_add(program.p_filesz(LE))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{io::Write, os::unix::fs::FileExt};
+
     use super::*;
 
-    fn header(fields: &[(usize, u64, usize)]) -> [u8; 64] {
-        let mut header = [0; 64];
+    /// A file of so many bytes, with these fields: place, number and size.
+    fn file(size: u64, fields: &[(u64, u64, usize)]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"\x7fELF\x02\x01\x01").unwrap();
+        file.set_len(size).unwrap();
         for (at, n, len) in [(32, 64, 8), (54, 56, 2), (56, 3, 2)].iter().chain(fields) {
-            header[*at..at + len].copy_from_slice(&u64::to_le_bytes(*n)[..*len]);
+            file.write_all_at(&n.to_le_bytes()[..*len], *at).unwrap();
         }
-        header
+        file
     }
 
     #[test]
     fn headers_are_within_the_file() {
-        let with = |fields: &[(usize, u64, usize)]| makes_sense(&header(fields), 1000);
+        let with = |fields: &[_]| check(&file(1000, fields)).is_ok();
         assert!(with(&[]));
         let sections = [(40, 232, 8), (58, 64, 2), (60, 2, 2), (62, 1, 2)];
         assert!(with(&sections));
@@ -161,15 +128,10 @@ mod tests {
 
     #[test]
     fn a_file_that_is_cut_off_is_noticed() {
-        let mut bytes = header(&[(56, 1, 2)]).to_vec();
-        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
-        bytes.extend([LOAD, [0; 4]].as_flattened());
-        for n in [4096u64, 0, 0x7000, 1000, 8000, 0] {
-            bytes.extend(n.to_le_bytes());
-        }
-        bytes.resize(4096 + 1000, 0);
-        let mut file = tempfile::tempfile().unwrap();
-        std::io::Write::write_all(&mut file, &bytes).unwrap();
+        let words = [4096, 0, 0x7000, 1000, 8000];
+        let load = (72..).step_by(8).zip(words).map(|(at, n)| (at, n, 8));
+        let fields = [(56, 1, 2), (64, PT_LOAD.into(), 4)].into_iter().chain(load);
+        let file = file(4096 + 1000, &fields.collect::<Vec<_>>());
         assert_eq!(check(&file).unwrap(), None);
         file.set_len(4096 + 999).unwrap();
         let is_cut = |file: &File| {
@@ -181,16 +143,16 @@ mod tests {
         // The number of program headers is in a section header.
         let at = 200u64;
         for (field, bytes) in [
-            (56, &MANY.to_le_bytes()[..]),
+            (56, &0xffffu16.to_le_bytes()[..]),
             (40, &at.to_le_bytes()),
-            (58, &SECTION.to_le_bytes()),
+            (58, &64u16.to_le_bytes()),
             (60, &1u16.to_le_bytes()),
-            (at + SECTION_INFO, &1u32.to_le_bytes()),
+            (at + 44, &1u32.to_le_bytes()),
         ] {
             file.write_all_at(bytes, field).unwrap();
         }
         is_cut(&file);
-        file.write_all_at(&u32::MAX.to_le_bytes(), at + SECTION_INFO).unwrap();
+        file.write_all_at(&u32::MAX.to_le_bytes(), at + 44).unwrap();
         assert!(check(&file).is_err());
     }
 }
