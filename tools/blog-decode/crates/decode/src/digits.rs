@@ -2,30 +2,24 @@
 
 //! Numbers into a buffer of bytes: most of what the output writes, so without `std::fmt`.
 
-/// Longest decimal number of 64 bits.
-const MAX: usize = 20;
-
 /// Appends a decimal number.
 pub fn push(out: &mut Vec<u8>, n: u64) {
-    if n < 10 {
-        return out.push(b'0' + n as u8);
+    match n {
+        0..10 => out.push(b'0' + n as u8),
+        _ => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
     }
-    let (at, len) = (out.len(), n.ilog10() as usize + 1);
-    // So many at once are no call of memcpy. The digits go where they stay: to read pairs of them
-    // back as one would wait for all of them.
-    out.extend_from_slice(&[0; MAX]);
-    fill(&mut out[at..at + len], n);
-    out.truncate(at + len);
 }
 
 /// Appends a decimal number, with `before` in front of it up to `width` bytes (at most 20).
 pub fn push_padded(out: &mut Vec<u8>, n: u64, width: usize, before: u8) {
-    let len = n.checked_ilog10().unwrap_or(0) as usize + 1;
-    out.extend_from_slice(&[before; MAX][..width.min(MAX).saturating_sub(len)]);
-    push(out, n);
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(n).as_bytes();
+    out.extend_from_slice(&[before; 20][..width.min(20).saturating_sub(digits.len())]);
+    out.extend_from_slice(digits);
 }
 
-/// Makes `to` the last digits of a number, with zeros before it.
+/// Makes `to` the last digits of a number, with zeros before it. By hand, as it takes three quarters
+/// of the time that a buffer of itoa's does.
 pub fn fill(to: &mut [u8], mut n: u64) {
     let mut pairs = to.rchunks_exact_mut(2);
     for pair in &mut pairs {
@@ -50,22 +44,15 @@ const PAIRS: [[u8; 2]; 100] = {
 
 /// Appends a signed decimal number of any size.
 pub fn push_signed(out: &mut Vec<u8>, n: i128) {
-    if n < 0 {
-        out.push(b'-');
+    match u64::try_from(n) {
+        Ok(n) => push(out, n),
+        Err(_) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
     }
-    push_wide(out, n.unsigned_abs());
 }
 
 /// Appends a decimal number of any size.
 pub fn push_wide(out: &mut Vec<u8>, n: u128) {
-    const CHUNK: u128 = 10u128.pow(18);
-    match u64::try_from(n) {
-        Ok(n) => push(out, n),
-        Err(_) => {
-            push_wide(out, n / CHUNK);
-            push_padded(out, (n % CHUNK) as u64, 18, b'0');
-        }
-    }
+    out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
 }
 
 /// Appends bytes as hex, with `before` in front of each.
