@@ -16,7 +16,10 @@ use std::{
 };
 
 use flate2::bufread::GzDecoder;
-use liblzma::stream::{Action, Status, Stream};
+use liblzma::{
+    bufread::XzDecoder,
+    stream::{Error as XzError, Stream},
+};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// What files end with that are packed.
@@ -225,7 +228,7 @@ enum Member<'a> {
     Plain(Input<'a>),
     Gzip(Box<GzDecoder<Input<'a>>>),
     Zstd(Box<Zstd>, Input<'a>),
-    Xz(Stream, Input<'a>),
+    Xz(Box<XzDecoder<Input<'a>>>),
     /// What readers of zstd skip: it gives nothing.
     Skipped(Input<'a>),
     /// There is no more.
@@ -244,8 +247,12 @@ enum Failed {
 
 impl From<io::Error> for Failed {
     fn from(e: io::Error) -> Self {
+        let of_xz = e.get_ref().and_then(|e| e.downcast_ref());
         match e.kind() {
             _ if e.raw_os_error().is_some() => Self::Reading(e),
+            _ if of_xz == Some(&XzError::MemLimit) => {
+                Self::Packed("needing more than 256 MiB of memory")
+            }
             io::ErrorKind::UnexpectedEof => Self::Packed(CUT),
             _ => Self::Packed(DAMAGED),
         }
@@ -259,14 +266,14 @@ impl Member<'_> {
             Self::Plain(_) | Self::Skipped(_) | Self::Ended => Ok(0),
             Self::Gzip(gzip) => Ok(gzip.read(to)?),
             Self::Zstd(zstd, input) => zstd.unpack(input, to),
-            Self::Xz(stream, input) => xz(stream, input, to),
+            Self::Xz(xz) => Ok(xz.read(to)?),
         }
     }
 
     fn name(&self) -> &'static str {
         match self {
             Self::Gzip(_) => Form::Gzip.name(),
-            Self::Xz(..) => Form::Xz.name(),
+            Self::Xz(_) => Form::Xz.name(),
             _ => Form::Zstd.name(),
         }
     }
@@ -277,10 +284,8 @@ impl<'a> Member<'a> {
     fn into_rest(self) -> Option<Input<'a>> {
         match self {
             Self::Gzip(gzip) => Some(gzip.into_inner()),
-            Self::Plain(input)
-            | Self::Zstd(_, input)
-            | Self::Xz(_, input)
-            | Self::Skipped(input) => Some(input),
+            Self::Xz(xz) => Some(xz.into_inner()),
+            Self::Plain(input) | Self::Zstd(_, input) | Self::Skipped(input) => Some(input),
             Self::Ended => None,
         }
     }
@@ -367,7 +372,7 @@ impl<'a> Reader<'a> {
             }
             Some(Form::Xz) => {
                 let stream = Stream::new_stream_decoder(XZ_MEMORY, 0);
-                Member::Xz(stream.map_err(io::Error::other)?, input)
+                Member::Xz(Box::new(XzDecoder::new_stream(input, stream?)))
             }
         };
         Ok(())
@@ -431,28 +436,4 @@ fn skip_frame(input: &mut Input<'_>) -> io::Result<()> {
         _ => 0,
     };
     io::copy(&mut input.take(8 + u64::from(len)), &mut io::sink()).map(|_| ())
-}
-
-/// Goes on in a stream of xz.
-fn xz(stream: &mut Stream, input: &mut Input<'_>, to: &mut [u8]) -> Result<usize, Failed> {
-    loop {
-        let packed = input.peek(1)?;
-        let is_end = packed.is_empty();
-        let action = if is_end { Action::Finish } else { Action::Run };
-        let (before, given) = (stream.total_in(), stream.total_out());
-        let result = stream.process(packed, to, action);
-        let read = (stream.total_in() - before) as usize;
-        let n = (stream.total_out() - given) as usize;
-        input.skip(read);
-        return match result {
-            _ if n > 0 => Ok(n),
-            Ok(Status::StreamEnd) => Ok(0),
-            Ok(_) if read == 0 && is_end => Err(Failed::Packed(CUT)),
-            Ok(_) => continue,
-            Err(liblzma::stream::Error::MemLimit) => {
-                Err(Failed::Packed("needing more than 256 MiB of memory"))
-            }
-            Err(_) => Err(Failed::Packed(DAMAGED)),
-        };
-    }
 }
