@@ -16,7 +16,6 @@ use blog_decode_core::{
     sidetable::{Site, SiteMap},
 };
 use blog_file::{error::Error, record::Version};
-use blog_table::bytes::hex;
 use blog_wire::{
     file::{Image, BUILD_ID_MAX, NAME_MAX},
     record::Level,
@@ -474,6 +473,14 @@ pub fn writes(commands: &[String]) -> Vec<String> {
     all
 }
 
+/// The bytes that hex digits are.
+pub(crate) fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let digit = |b: u8| char::from(b).to_digit(16).map(|n| n as u8);
+    let pairs = digits.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?);
+    pairs.map(byte).collect()
+}
+
 /// An image as the kernel's file `control` lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switched {
@@ -495,11 +502,7 @@ pub fn images(text: &str) -> Result<Vec<(Image, Switched)>, Error> {
         let bad = || Error::File(format!("a line that is not understood: {text:?}"));
         let c = line.captures(text).ok_or_else(bad)?;
         let number = |i: usize| c[i].parse::<u32>().map_err(|_| bad());
-        let id: Option<Vec<u8>> = (0..c[7].len() / 2)
-            .map(|i| u8::from_str_radix(&c[7][2 * i..2 * i + 2], 16).ok())
-            .collect();
-        let is_id = |id: &Vec<u8>| id.len() <= BUILD_ID_MAX && 2 * id.len() == c[7].len();
-        let id = id.filter(is_id).ok_or_else(bad)?;
+        let id = unhex(&c[7]).filter(|id| id.len() <= BUILD_ID_MAX).ok_or_else(bad)?;
         let (first, last) = (number(2)?, number(3)?);
         let mut image = Image {
             first,
@@ -511,7 +514,6 @@ pub fn images(text: &str) -> Result<Vec<(Image, Switched)>, Error> {
             name: [0; NAME_MAX],
         };
         image.build_id[..id.len()].copy_from_slice(&id);
-        debug_assert_eq!(hex(&id), c[7]);
         for (to, from) in image.name.iter_mut().zip(c[1].bytes()) {
             *to = from;
         }

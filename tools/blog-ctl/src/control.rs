@@ -81,27 +81,26 @@ fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|e| why(path, &e))
 }
 
+/// The names of all components: each has a directory.
+pub(crate) fn components(blog: &Path) -> Result<Vec<String>, String> {
+    let entries = fs::read_dir(blog).map_err(|e| why(blog, &e))?.flatten();
+    let mut names: Vec<_> = entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
 impl<'a> System<'a> {
     fn open(args: &'a Control) -> Result<Self, String> {
         let (images, switched) = known(&args.blog)?;
         Ok(Self { args, images, switched, map: None })
     }
 
-    /// The names of all components: each has a directory.
-    fn components(&self) -> Result<Vec<String>, String> {
-        let entries = fs::read_dir(&self.args.blog);
-        let entries = entries.map_err(|e| why(&self.args.blog, &e))?.flatten();
-        let mut names: Vec<_> = entries
-            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .collect();
-        names.sort();
-        Ok(names)
-    }
-
     /// The state of components, and of images with sites.
     fn show(&self) -> Result<Status, Failure> {
-        let names = self.components()?;
+        let names = components(&self.args.blog)?;
         print_all(|out| {
             writeln!(
                 out,
@@ -179,7 +178,7 @@ impl<'a> System<'a> {
     /// component.
     fn wait(&self, mut triggers: Vec<PathBuf>) -> Result<Status, Failure> {
         if triggers.is_empty() {
-            let names = self.components()?;
+            let names = components(&self.args.blog)?;
             triggers.extend(names.iter().map(|n| self.args.blog.join(n).join("trigger")));
         }
         let signals = Signals::new()?;
@@ -204,7 +203,7 @@ impl<'a> System<'a> {
         settings: &[(&str, String)],
         plan: &mut Plan,
     ) -> Result<(), String> {
-        let mut names = self.components()?;
+        let mut names = components(&self.args.blog)?;
         names.retain(|n| matches_glob(n.as_bytes(), pattern));
         if names.is_empty() {
             return Err(format!("there is no component {pattern}"));

@@ -18,7 +18,9 @@ use blog_wire::record::Level;
 use crate::{
     args::ProbeWhat,
     btf::Btf,
+    commands::unhex,
     compile::{compile, Kind, Text},
+    control,
 };
 
 /// Types of what is built in, in the directory of types.
@@ -40,7 +42,11 @@ pub fn probe(what: &ProbeWhat) -> Result<Status, Failure> {
         }
         ProbeWhat::List { components, blog } => {
             let names = match components.is_empty() {
-                true => all(&blog.blog)?,
+                true => {
+                    let mut all = control::components(&blog.blog)?;
+                    all.retain(|name| blog.blog.join(name).join("probes").exists());
+                    all
+                }
                 false => components.clone(),
             };
             let mut text = String::new();
@@ -100,24 +106,6 @@ fn types(dir: &Path, text: &Text<'_>) -> Result<Option<Btf>, String> {
 fn release() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease");
     release.unwrap_or_default().trim_end().to_owned()
-}
-
-/// The names of all components.
-fn all(blog: &Path) -> Result<Vec<String>, String> {
-    let entries = fs::read_dir(blog).map_err(|e| why(blog, &e))?.flatten();
-    let entries = entries.filter(|entry| entry.path().join("probes").exists());
-    let mut names: Vec<_> =
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort();
-    Ok(names)
-}
-
-/// The bytes that hex digits are.
-fn unhex(digits: &str) -> Option<Vec<u8>> {
-    let digit = |b: u8| char::from(b).to_digit(16).map(|n| n as u8);
-    let pairs = digits.as_bytes().chunks(2);
-    let byte = |pair: &[u8]| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?);
-    pairs.map(byte).collect()
 }
 
 /// A probe as the kernel lists it.
