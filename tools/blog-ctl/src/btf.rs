@@ -7,7 +7,8 @@
 //! after that. `Documentation/bpf/btf.rst` of the kernel is the format. Any bytes are read: what makes
 //! no sense is an error, or isn't there.
 //!
-//! By hand, as the crate `btf` reads each file alone: it can't go on after vmlinux, as modules do.
+//! By hand, as the crate `btf` reads each file alone: it can't go on after vmlinux, as modules do. Nor
+//! does Debian have it.
 
 use std::collections::HashMap;
 

@@ -4,6 +4,7 @@
 //!
 //! A field is a key, of its number and its form, and a value: a number of 7 bits a byte, eight bytes,
 //! or a length and as many bytes. What is left out has no default here: all that is put is written.
+//! By hand, as Debian has no crate of Perfetto's packets, of which a trace needs few fields.
 
 /// Forms of values.
 const NUMBER: u64 = 0;

@@ -11,7 +11,8 @@
 //! kallsyms_offsets       of each symbol, an i32: its address minus that of the i32
 //! ```
 //!
-//! Kernels that have `kallsyms_relative_base` count from what is there.
+//! Kernels that have `kallsyms_relative_base` count from what is there. By hand: no crate reads them
+//! out of memory.
 
 use crate::{
     memory::{word, Fault, Memory},

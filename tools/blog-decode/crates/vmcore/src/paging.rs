@@ -5,7 +5,8 @@
 //! VMCOREINFO has the address of the kernel's top table, and where the kernel was loaded. That is
 //! enough, wherever KASLR has put things, to read any address of the kernel: its image, the direct
 //! map, vmalloc, modules. Tables come from the dump like everything else, and are trusted as
-//! little: a walk has as many steps as there are levels.
+//! little: a walk has as many steps as there are levels. By hand, as hostile dumps
+//! keep libaddrxlat busy for days: Documentation/blog/post-mortem.rst.
 
 use std::{cell::RefCell, collections::HashMap};
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! The text of a condition becomes an [`Expr`].
+//! The text of a condition becomes an [`Expr`]. By hand: a library of parsers would need as many lines,
+//! and could say less of what is wrong.
 
 use super::{
     types::{check, check_match},
