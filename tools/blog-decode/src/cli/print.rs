@@ -234,6 +234,10 @@ pub enum Printer<'a> {
 impl Work<'_> for Printer<'_> {
     type Made = Vec<u8>;
 
+    fn needs_messages(&self) -> bool {
+        matches!(self, Self::Csv(_) | Self::Template(_))
+    }
+
     fn entry(&mut self, entry: &mut Entry<'_>, out: &mut Vec<u8>) {
         self.print(entry, out);
     }

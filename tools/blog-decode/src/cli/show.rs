@@ -82,7 +82,7 @@ fn print(mut session: Session, logs: Vec<Log>, how: &How<'_>) -> Result<Status, 
     if let Some(template) = &how.output.format {
         input.tell_unknown("--format", template.fields());
     }
-    let is_by_others = session.threads > 1 && logs.is_empty() && !how.count;
+    let is_by_others = logs.is_empty() && !how.count;
     let mut decoder = session.decoder("decoding", true).with_logs(logs);
     let width = boot::width(boots);
     let mut out = Out::new(how.output, &session.filter, how.context, width, how.ends);

@@ -44,6 +44,7 @@ impl<'a> Shared<'a> {
         mut work: W,
     ) -> impl FnMut(Batch<W::Made>) -> Batch<W::Made> + 'a {
         let (mut sieve, mut kept) = (Sieve::new(self.filter), None);
+        sieve.with_message = work.needs_messages();
         move |mut batch| {
             for event in &mut batch.events {
                 let stream = self.streams[event.ring];
@@ -70,6 +71,11 @@ impl<'a> Shared<'a> {
 pub trait Work<'a>: Send {
     /// What they make of those of a batch.
     type Made: Default + Send;
+
+    /// Whether the entries need their messages: it doesn't print them by itself.
+    fn needs_messages(&self) -> bool {
+        true
+    }
 
     /// Adds what is made of an entry, which may be replaced by any other.
     fn entry(&mut self, entry: &mut Entry<'a>, made: &mut Self::Made);
@@ -155,6 +161,7 @@ impl<'a> Decoder<'a> {
         mut take: impl FnMut(&mut W::Made) -> Result<(), E>,
     ) -> Result<(), E> {
         let (mut made, mut result, mut count) = (W::Made::default(), Ok(()), 0);
+        self.sieve.with_message = work.needs_messages();
         while result.is_ok() && self.advance() {
             let Some(entry) = &mut self.entry else { break };
             work.entry(entry, &mut made);

@@ -72,9 +72,11 @@ impl Line {
         }
     }
 
+    #[inline]
     fn at(&self, clock: u64) -> i128 {
         let ticks = clock.abs_diff(self.from);
         let ns = match u64::try_from(self.rate) {
+            _ if self.rate == ONE => ticks.into(),
             Ok(rate) => ((u128::from(ticks) * u128::from(rate)) >> 64) as i128,
             Err(_) => {
                 i128::from(ticks).checked_mul(self.rate).map_or(i128::from(u64::MAX), |n| n >> 64)
@@ -110,11 +112,13 @@ impl Calibration {
     }
 
     /// CLOCK_MONOTONIC in ns.
+    #[inline]
     pub fn mono(&self, clock: u64) -> i128 {
         on_line(&self.mono, clock)
     }
 
     /// CLOCK_BOOTTIME in ns: what dmesg's times are close to.
+    #[inline]
     pub fn boot(&self, clock: u64) -> i128 {
         on_line(&self.boot, clock)
     }
@@ -217,7 +221,11 @@ fn lines(is_ns: bool, hz: u64, pairs: &[ClockPair], to: fn(&ClockPair) -> u64) -
     all
 }
 
+#[inline]
 fn on_line(lines: &[Line], clock: u64) -> i128 {
+    if let [line] = lines {
+        return line.at(clock);
+    }
     // The line that starts at or before it, or the first.
     let i = lines.partition_point(|l| l.from <= clock).max(1);
     lines.get(i - 1).map_or(clock.into(), |l| l.at(clock))

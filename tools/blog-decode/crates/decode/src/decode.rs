@@ -52,9 +52,10 @@ pub struct Entry<'a> {
     pub event: Event,
     /// Image and site of a record.
     pub found: Option<Found<'a>>,
-    /// Where the arguments are in [`Entry::payload`]; empty if `raw`.
+    /// Where the arguments are in [`Entry::payload`], if [`Template::cut`] had to look.
     pub slots: Vec<Slot>,
-    /// The message, in UTF-8; of a loss, what a line says of it.
+    /// The message, in UTF-8; of a loss, what a line says of it. Empty if who gets the entry prints
+    /// it, by [`Entry::print`].
     pub message: Vec<u8>,
     /// If the message is no more than a hex dump: why.
     pub raw: Option<Raw>,
@@ -169,9 +170,20 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// Appends the message.
+    #[inline]
+    pub fn print(&self, out: &mut Vec<u8>) {
+        match self.template() {
+            Some(template) if self.raw.is_none() && self.message.is_empty() => {
+                template.print(self.payload(), &self.slots, out);
+            }
+            _ => out.extend_from_slice(&self.message),
+        }
+    }
+
     /// A record's arguments: name, value, and how many bytes of it were not stored.
     pub fn arguments(&self) -> impl Iterator<Item = (&str, Value<'_>, usize)> {
-        let template = self.template();
+        let template = self.template().filter(|_| self.raw.is_none());
         template.into_iter().flat_map(|t| t.arguments(self.payload(), &self.slots))
     }
 }
@@ -342,6 +354,8 @@ pub struct Sieve<'f> {
     has_all: bool,
     /// Whether it refuses what can't be decoded, wanted or not.
     needs_table: bool,
+    /// Whether entries need their messages.
+    pub(crate) with_message: bool,
     /// What could not be decoded so far.
     pub undecoded: Undecoded,
     /// Records that passed the filter so far.
@@ -359,6 +373,7 @@ impl<'f> Sieve<'f> {
             filter,
             has_all: !filter.is_by_record(),
             needs_table: filter.needs_table(),
+            with_message: true,
             undecoded: Undecoded::default(),
             shown: 0,
             lines: 0,
@@ -416,7 +431,9 @@ impl<'f> Sieve<'f> {
             }
             return false;
         }
-        entry.print(id);
+        if self.with_message || !self.has_all || entry.raw.is_some() {
+            entry.fill(id);
+        }
         entry.is_match = self.has_all
             || is_match && filter.wants_message(&entry.message) && filter.wants_values(entry, true);
         let is_shown = entry.is_match || filter.with_context;
@@ -616,7 +633,7 @@ fn lines<E>(
 impl Entry<'_> {
     /// Finds a record's arguments, or why there are none.
     fn cut(&mut self, version: Version) {
-        let Self { event, found, slots, raw, .. } = self;
+        let Self { event, found, slots, raw, is_plain, .. } = self;
         let EventKind::Record { payload, .. } = &event.kind else { return };
         let payload = payload.bytes();
         slots.clear();
@@ -624,7 +641,10 @@ impl Entry<'_> {
             None => Some(Raw::NoImage),
             Some(Found { site: None, .. }) => Some(Raw::NoTable),
             Some(Found { site: Some(site), .. }) => match &site.template {
-                Ok(template) if template.cut(payload, version, slots) => return,
+                Ok(template) if template.cut(payload, version, slots) => {
+                    *is_plain = template.is_plain();
+                    return;
+                }
                 // No call with arguments writes such a record.
                 Ok(_) if payload.is_empty() => Some(Raw::Withheld),
                 Ok(_) => Some(Raw::Short),
@@ -634,9 +654,9 @@ impl Entry<'_> {
         slots.clear();
     }
 
-    /// Prints a record's message; where that is impossible, a hex dump that says why.
-    fn print(&mut self, id: u32) {
-        let Self { event, found, slots, message: out, raw, is_plain, .. } = self;
+    /// Makes a record's message; where that is impossible, a hex dump that says why.
+    fn fill(&mut self, id: u32) {
+        let Self { event, found, slots, message: out, raw, .. } = self;
         let EventKind::Record { payload, .. } = &event.kind else { return };
         let payload = payload.bytes();
         // Writing to a Vec doesn't fail.
@@ -647,10 +667,7 @@ impl Entry<'_> {
                 write!(out, "<site {index} of {}, no side table>", image.name)
             }
             Some(Found { site: Some(site), .. }) => match (&site.template, *raw) {
-                (Ok(template), None) => {
-                    *is_plain = template.is_plain();
-                    return template.print(payload, slots, out);
-                }
+                (Ok(template), None) => return template.print(payload, slots, out),
                 (Ok(_), Some(Raw::Withheld)) => write!(out, "<{:?}: withheld>", site.format),
                 (Ok(_), _) => write!(out, "<{:?}: payload too short>", site.format),
                 (Err(e), _) => write!(out, "<{:?}: {e}>", site.format),

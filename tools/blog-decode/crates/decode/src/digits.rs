@@ -10,6 +10,34 @@ pub fn push(out: &mut Vec<u8>, n: u64) {
     }
 }
 
+/// Appends three digits.
+pub fn push_three(out: &mut Vec<u8>, n: u64) {
+    let [tens, ones] = PAIRS[(n % 100) as usize];
+    out.extend_from_slice(&[b'0' + (n / 100 % 10) as u8, tens, ones]);
+}
+
+/// Appends six digits.
+pub fn push_six(out: &mut Vec<u8>, n: u64) {
+    out.extend_from_slice(&PAIRS[(n / 10_000 % 100) as usize]);
+    push_four(out, n % 10_000);
+}
+
+fn push_four(out: &mut Vec<u8>, n: u64) {
+    let [[a, b], [c, d]] = [n / 100 % 100, n % 100].map(|pair| PAIRS[pair as usize]);
+    out.extend_from_slice(&[a, b, c, d]);
+}
+
+/// As many bytes are appended at once.
+pub const SHORT: usize = 16;
+
+/// Appends the first `len` of these bytes.
+#[inline]
+pub fn push_short(out: &mut Vec<u8>, bytes: &[u8; SHORT], len: usize) {
+    let at = out.len();
+    out.extend_from_slice(bytes);
+    out.truncate(at + len);
+}
+
 /// Appends a decimal number, with `before` in front of it up to `width` bytes (at most 20).
 pub fn push_padded(out: &mut Vec<u8>, n: u64, width: usize, before: u8) {
     let mut buffer = itoa::Buffer::new();
@@ -65,11 +93,22 @@ pub fn push_hex(out: &mut Vec<u8>, bytes: &[u8], before: &[u8]) {
 
 /// Appends a number in base 16.
 pub fn push_base16(out: &mut Vec<u8>, n: u64) {
-    let (at, len) = (out.len(), n.checked_ilog2().unwrap_or(0) as usize / 4 + 1);
-    out.extend_from_slice(&[0; 16]);
-    for (i, digit) in out[at..at + len].iter_mut().rev().enumerate() {
-        *digit = HEX[(n >> (4 * i)) as usize & 15];
-    }
+    let (high, low) = (n >> 32, n & 0xffff_ffff);
+    let len = match high {
+        0 => low.checked_ilog2().unwrap_or(0) as usize / 4 + 1,
+        _ => {
+            push_base16(out, high);
+            8
+        }
+    };
+    // All eight at once: a digit in each byte, then its character.
+    let pairs = (low | low << 16) & 0x0000_ffff_0000_ffff;
+    let bytes = (pairs | pairs << 8) & 0x00ff_00ff_00ff_00ff;
+    let digits = (bytes | bytes << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    let letters = (digits + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
+    let text = digits + 0x3030_3030_3030_3030 + letters * u64::from(b'a' - b'9' - 1);
+    let at = out.len();
+    out.extend_from_slice(&(text << (64 - 8 * len)).to_be_bytes());
     out.truncate(at + len);
 }
 
@@ -86,7 +125,8 @@ mod tests {
             f(&mut out);
             String::from_utf8(out).unwrap()
         };
-        for n in [0, 1, 9, 10, 99, 100, 101, 999, 1000, 12_345, u64::MAX] {
+        for n in [0, 1, 9, 10, 99, 100, 101, 999, 1000, 0xa_bcde, 1 << 32, 0x1_2345_678f, u64::MAX]
+        {
             assert_eq!(show(&|o| push(o, n)), n.to_string());
             assert_eq!(show(&|o| push_padded(o, n, 6, b'0')), format!("{n:06}"));
             assert_eq!(show(&|o| push_padded(o, n, 18, b' ')), format!("{n:>18}"));

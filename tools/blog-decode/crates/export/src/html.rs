@@ -198,8 +198,7 @@ impl Places {
         self.of.resize(count, None);
         self.parts.clear();
         self.message.clear();
-        // A record that is a hex dump has no slots.
-        if let Some(template) = template.filter(|_| !r.slots.is_empty()) {
+        if let Some(template) = template.filter(|_| r.raw.is_none()) {
             let parts = &mut self.parts;
             let part = |argument, place| parts.push((argument, place));
             template.print_parts(r.payload(), &r.slots, &mut self.message, part);

@@ -6,7 +6,7 @@
 //! [`Template::cut`] finds the arguments and [`Template::print`] writes the text; neither
 //! allocates once its buffers have grown.
 
-use std::ops::Range;
+use std::{mem, ops::Range};
 
 use super::{
     cprint,
@@ -20,7 +20,7 @@ use crate::{
         bytes::{array, u64_at},
         printf,
     },
-    digits,
+    digits::{self, SHORT},
     error::Error,
     record::Version,
     wire::types::{
@@ -37,7 +37,53 @@ pub struct Template {
     /// How a payload is cut, by version; `None` if there is none of such records.
     plans: [Option<Plan>; 2],
     is_plain: bool,
+    /// What is printed, if all arguments are integers of at most 64 bits without padding.
+    program: Option<Vec<Part>>,
 }
+
+/// A part of a text: some bytes, then a number that is at a place in the payload.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    text: [u8; SHORT],
+    len: usize,
+    number: Option<(usize, usize, Simple)>,
+}
+
+/// What prints these steps, if nothing depends on what the arguments are.
+fn program(steps: &[Step], types: &[Type]) -> Option<Vec<Part>> {
+    let (mut parts, mut part, mut ends) = (Vec::new(), Part::default(), Vec::new());
+    for ty in types {
+        if !matches!((&ty.kind, ty.fixed), (Kind::Uint | Kind::Int, 1 | 2 | 4 | 8)) {
+            return None;
+        }
+        ends.push(ends.last().unwrap_or(&0) + ty.fixed);
+    }
+    for step in steps {
+        match step {
+            Step::Literal(text) => {
+                for &b in text.as_bytes() {
+                    if part.len == SHORT {
+                        parts.push(mem::take(&mut part));
+                    }
+                    part.text[part.len] = b;
+                    part.len += 1;
+                }
+            }
+            Step::Argument(Argument { index, simple: Some(simple), .. }) => {
+                let end = ends[*index];
+                part.number = Some((end - types[*index].fixed, end, *simple));
+                parts.push(mem::take(&mut part));
+            }
+            _ => return None,
+        }
+    }
+    // More is cut off at a limit.
+    parts.extend((part.len > 0).then_some(part));
+    (parts.len() <= LONG_PROGRAM).then_some(parts)
+}
+
+/// As many parts are no longer than any text may be.
+const LONG_PROGRAM: usize = 1 << 12;
 
 /// How the payloads of a version are cut.
 #[derive(Debug)]
@@ -117,6 +163,7 @@ impl Simple {
         }
     }
 
+    #[inline]
     fn print(self, fixed: &[u8], out: &mut Vec<u8>) {
         let (n, unused) = match *fixed {
             [n] => (n.into(), 56),
@@ -264,19 +311,31 @@ impl Template {
             Step::Argument(a) => a.simple.is_some(),
             Step::Conversion(_) => false,
         });
-        Ok(Self { is_plain, steps, plans, types, names })
+        let program = program(&steps, &types);
+        Ok(Self { is_plain, program, steps, plans, types, names })
     }
 
-    /// Finds the arguments in a payload. `false`: it is too short for them.
+    /// Finds the arguments in a payload, unless they are at the same places in all. `false`: it is
+    /// too short for them.
+    #[inline]
     pub fn cut(&self, payload: &[u8], version: Version, slots: &mut Vec<Slot>) -> bool {
         slots.clear();
         let Some(plan) = &self.plans[version as usize] else {
             return false;
         };
-        if let Some((known, end)) = &plan.slots {
-            slots.extend_from_slice(known);
-            return payload.len() >= *end;
+        match &plan.slots {
+            Some((_, end)) => payload.len() >= *end,
+            None => self.cut_tails(plan, payload, version, slots),
         }
+    }
+
+    fn cut_tails(
+        &self,
+        plan: &Plan,
+        payload: &[u8],
+        version: Version,
+        slots: &mut Vec<Slot>,
+    ) -> bool {
         let mut budget = plan.budget;
         let mut at = 0;
         for (ty, &fixed_len) in self.types.iter().zip(&plan.fixed) {
@@ -319,6 +378,16 @@ impl Template {
         &self.names
     }
 
+    /// What [`Template::cut`] has found.
+    fn slots<'a>(&'a self, found: &'a [Slot]) -> &'a [Slot] {
+        // Without tails, all versions have them at the same places.
+        match &self.plans {
+            [.., Some(Plan { slots: Some((slots, _)), .. })] => slots,
+            [Some(Plan { slots: Some((slots, _)), .. }), _] => slots,
+            _ => found,
+        }
+    }
+
     /// The argument in a slot.
     fn value<'a>(&'a self, i: usize, payload: &'a [u8], slots: &[Slot]) -> Option<Value<'a>> {
         let (ty, slot) = (self.types.get(i)?, slots.get(i)?);
@@ -331,6 +400,7 @@ impl Template {
         payload: &'a [u8],
         slots: &'a [Slot],
     ) -> impl Iterator<Item = (&'a str, Value<'a>, usize)> {
+        let slots = self.slots(slots);
         slots.iter().enumerate().filter_map(move |(i, slot)| {
             let value = self.value(i, payload, slots)?;
             let missing = (slot.whole - slot.stored) as usize;
@@ -345,7 +415,17 @@ impl Template {
 
     /// Appends the text. `slots` are from [`Template::cut`] of the same payload.
     pub fn print(&self, payload: &[u8], slots: &[Slot], out: &mut Vec<u8>) {
-        self.print_parts(payload, slots, out, |_, _| {});
+        let Some(program) = &self.program else {
+            return self.print_parts(payload, slots, out, |_, _| {});
+        };
+        for Part { text, len, number } in program {
+            digits::push_short(out, text, *len);
+            if let Some((at, end, simple)) = *number {
+                if let Some(fixed) = payload.get(at..end) {
+                    simple.print(fixed, out);
+                }
+            }
+        }
     }
 
     /// The same; tells where in `out` each argument is, and which one.
@@ -356,6 +436,7 @@ impl Template {
         out: &mut Vec<u8>,
         mut part: impl FnMut(usize, Range<usize>),
     ) {
+        let slots = self.slots(slots);
         let mut p = Printer::new(out);
         for step in &self.steps {
             let from = p.len();
@@ -428,7 +509,7 @@ impl Template {
         let precision = number(c.says.precision, c.precision);
         cprint::print(&c.says, width, precision, value, p);
         if let Some(slot) = slots.get(c.value).filter(|s| s.stored < s.whole) {
-            print_missing((slot.whole - slot.stored) as usize, slot.whole as usize, p);
+            push_missing((slot.whole - slot.stored) as usize, slot.whole as usize, p);
         }
     }
 }
@@ -470,10 +551,11 @@ fn print_cut(slot: &Slot, value: Value<'_>, spec: &Spec, p: &mut Printer<'_>) {
             }
         }
     }
-    print_missing(whole - shown, whole, p);
+    push_missing(whole - shown, whole, p);
 }
 
-fn print_missing(missing: usize, whole: usize, p: &mut Printer<'_>) {
+/// Says that as many bytes of so many are not stored.
+pub fn push_missing(missing: usize, whole: usize, p: &mut Printer<'_>) {
     match whole {
         MAX_TAIL => p.std(format_args!("\u{2026}[more]")),
         _ => p.std(format_args!("\u{2026}[+{missing} bytes]")),

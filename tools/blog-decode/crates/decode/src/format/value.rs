@@ -138,6 +138,20 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// An integer that 64 bits with a sign hold.
+    #[inline]
+    pub(crate) fn small(&self) -> Option<i64> {
+        let (is_int, bytes) = (matches!(self.ty.kind, Kind::Int), self.ty.fixed);
+        if !is_int && !matches!(self.ty.kind, Kind::Uint) || !(1..=8).contains(&bytes) {
+            return None;
+        }
+        let n = uint(self.fixed) as u64;
+        match is_int {
+            true => Some(sign_extend(n.into(), bytes) as i64),
+            false => i64::try_from(n).ok(),
+        }
+    }
+
     /// Looks one layer deep.
     pub fn view(self) -> View<'a> {
         let this = self.kept();

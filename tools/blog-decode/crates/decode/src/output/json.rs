@@ -82,6 +82,7 @@ impl<'a> Object<'a> {
     }
 
     /// Starts a value: the caller appends it to the answer. Keys of ours need no escapes.
+    #[inline(always)]
     pub fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
         self.out.extend_from_slice(if self.first { b"\"" } else { b",\"" });
         self.first = false;
@@ -103,6 +104,7 @@ impl<'a> Object<'a> {
 
     /// Adds a number. If 64 bits with a sign don't hold it, as by damage, it is null, and text of
     /// another key: programs would round it and all others of the column, or give up on the file.
+    #[inline]
     pub fn number(&mut self, key: &'static str, n: impl Into<i128>) {
         let (n, out) = (n.into(), self.key(key));
         match i64::try_from(n) {
@@ -174,6 +176,8 @@ pub struct Json {
     time: Vec<u8>,
     ns_end: usize,
     second: Option<u64>,
+    /// A message.
+    text: Vec<u8>,
 }
 
 impl Json {
@@ -195,7 +199,7 @@ impl Json {
                     o.text("level", level.map(level_name));
                     ring(entry.stream, entry.writer(), &mut o);
                 }));
-                record(entry, ordinal, self.with_raw, &mut Object::more(out));
+                record(entry, ordinal, self.with_raw, &mut self.text, &mut Object::more(out));
             }
             EventKind::Loss { cause, count, .. } => {
                 out.extend_from_slice(b"{\"type\":\"lost\"");
@@ -225,7 +229,10 @@ impl Json {
         let boot = c.boot(clock);
         let wall = c.real_of_boot(boot);
         let is_known = c.is_known();
-        Object::more(out).number("clock", clock);
+        match i64::try_from(clock) {
+            Ok(_) => digits::push(Object::more(out).key("clock"), clock),
+            Err(_) => Object::more(out).number("clock", clock),
+        }
         out.extend_from_slice(b",\"boot_ns\":");
         let at = out.len();
         time(boot, out);
@@ -332,7 +339,7 @@ fn writer(of: &Writer, o: &mut Object<'_>) {
     }
 }
 
-fn record(r: &Entry<'_>, ordinal: u64, with_raw: bool, o: &mut Object<'_>) {
+fn record(r: &Entry<'_>, ordinal: u64, with_raw: bool, text: &mut Vec<u8>, o: &mut Object<'_>) {
     let site = r.site();
     o.number("ordinal", ordinal);
     o.out.extend_from_slice(b",\"site\":");
@@ -359,10 +366,14 @@ fn record(r: &Entry<'_>, ordinal: u64, with_raw: bool, o: &mut Object<'_>) {
     match r.is_plain {
         true => {
             out.push(b'"');
-            out.extend_from_slice(&r.message);
+            r.print(out);
             out.push(b'"');
         }
-        false => string(&r.message, out),
+        false => {
+            text.clear();
+            r.print(text);
+            string(text, out);
+        }
     }
     out.extend_from_slice(b",\"args\":[");
     if let Some(fixed) = fixed {
@@ -398,6 +409,10 @@ fn record(r: &Entry<'_>, ordinal: u64, with_raw: bool, o: &mut Object<'_>) {
 /// Adds what an argument, or a part of it, is: each key has values of one type, so that programs
 /// can make a column of it.
 fn argument(v: Value<'_>, o: &mut Object<'_>) {
+    if let Some(n) = v.small() {
+        // Most are.
+        return digits::push_signed(o.key("value"), n.into());
+    }
     let number = |n: i128, o: &mut Object<'_>| match i64::try_from(n) {
         Ok(_) => o.number("value", n),
         Err(_) => o.wide("text", n),

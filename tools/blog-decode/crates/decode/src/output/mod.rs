@@ -81,6 +81,7 @@ struct Known {
     shared: Option<u32>,
     writer: Writer,
     level: u8,
+    is_known: bool,
     text: Vec<u8>,
 }
 
@@ -101,13 +102,15 @@ impl Contexts {
             && known.boot == entry.boot.index
             && known.shared == stream.shared()
             && known.writer == *entry.writer()
-            && known.component == stream.component;
-        // If nobody knows who it was, it depends on more than that.
-        if !is_same || known.text.is_empty() || *entry.writer() == Writer::default() {
+            && (Arc::ptr_eq(&known.component, &stream.component)
+                || known.component == stream.component);
+        if !is_same || !known.is_known {
             known.component.clone_from(&stream.component);
             (known.ring, known.shared) = (stream.id, stream.shared());
             known.boot = entry.boot.index;
             (known.writer, known.level) = (*entry.writer(), level);
+            // If nobody knows who it was, it depends on more than that.
+            known.is_known = known.writer != Writer::default();
             known.text.clear();
             make(&mut known.text);
         }
@@ -151,6 +154,7 @@ fn numbered(name: &str, number: Option<u32>, out: &mut Vec<u8>) {
 }
 
 /// The time of an entry in ns by a clock.
+#[inline]
 pub fn time_of(time: Time, clock: u64, boot: &Boot) -> i128 {
     let c = &boot.calibration;
     match time {

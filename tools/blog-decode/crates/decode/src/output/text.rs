@@ -16,7 +16,12 @@ use std::io::Write;
 use regex::bytes::Regex;
 
 use super::{context, level_name, time_of, Contexts, Time};
-use crate::{calendar::push_local, decode::Entry, digits, merge::EventKind};
+use crate::{
+    calendar::push_local,
+    decode::Entry,
+    digits::{self, SHORT},
+    merge::EventKind,
+};
 
 /// How lines look.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,8 +45,10 @@ pub struct Text {
     style: Style,
     previous: Option<i128>,
     host_width: usize,
-    /// What stands between time and message, but for the call site.
+    /// What stands between time and message, or call site.
     contexts: Contexts,
+    /// Of the entry that is printed.
+    text: Vec<u8>,
     /// The last time.
     last: Last,
     /// What stands out in messages.
@@ -57,10 +64,12 @@ pub struct Line {
     pub text: Vec<u8>,
 }
 
-/// A time that was printed, and its whole seconds.
+/// A time that was printed up to its fraction, and the ns of its whole seconds.
 #[derive(Default)]
 struct Last {
-    text: Vec<u8>,
+    text: [u8; SHORT],
+    /// 0: it is longer.
+    len: usize,
     second: u64,
 }
 
@@ -87,6 +96,7 @@ impl Text {
             previous: None,
             host_width: style.host.unwrap_or(0).min(HOST_MAX),
             contexts: Contexts::default(),
+            text: Vec::new(),
             last: Last::default(),
             matches: None,
         }
@@ -151,16 +161,18 @@ impl Text {
                 digits::push(out, site.line.into());
                 escape_name(out, start);
             }
+            out.extend_from_slice(b": ");
         }
-        out.extend_from_slice(b": ");
         if entry.is_loss() {
             self.style.color(RED, out);
-            out.extend_from_slice(&entry.message);
+            entry.print(out);
             self.style.color(RESET, out);
         } else if entry.is_plain && self.matches.is_none() {
-            out.extend_from_slice(&entry.message);
+            entry.print(out);
         } else {
-            self.message(&entry.message, out);
+            self.text.clear();
+            entry.print(&mut self.text);
+            self.message(out);
         }
         if self.style.raw && entry.is_record() && entry.raw.is_none() {
             out.extend_from_slice(b" |");
@@ -180,12 +192,14 @@ impl Text {
     /// Appends a time, in ns of its clock.
     fn time(&mut self, time: Time, ns: i128, out: &mut Vec<u8>) {
         self.style.color(GREEN, out);
-        let delta = ns - self.previous.replace(ns).unwrap_or(ns);
         match time {
             Time::Wall => push_local(out, ns, self.style.ns),
             Time::Raw => put(out, format_args!("[{ns:>18}]")),
             Time::Boot | Time::Mono => self.seconds(ns, out),
-            Time::Delta => seconds(delta, "+", self.style.ns, out),
+            Time::Delta => {
+                let delta = ns - self.previous.replace(ns).unwrap_or(ns);
+                seconds(delta, "+", self.style.ns, out);
+            }
         }
         self.style.color(RESET, out);
     }
@@ -196,28 +210,30 @@ impl Text {
         let Ok(ns) = u64::try_from(ns) else {
             return seconds(ns, "", with_ns, out);
         };
-        let (second, fraction) = (ns / NS, ns % NS);
-        let (len, fraction) = match with_ns {
-            true => (9, fraction),
-            false => (6, fraction / 1000),
-        };
         let last = &mut self.last;
-        match last.text.len().checked_sub(len + 1) {
-            Some(at) if second == last.second => {
-                digits::fill(&mut last.text[at..at + len], fraction);
+        let fraction = ns.wrapping_sub(last.second);
+        if fraction < NS && last.len != 0 {
+            digits::push_short(out, &last.text, last.len);
+            digits::push_six(out, fraction / 1000);
+            if with_ns {
+                digits::push_three(out, fraction % 1000);
             }
-            _ => {
-                last.text.clear();
-                seconds(ns.into(), "", with_ns, &mut last.text);
-                last.second = second;
-            }
+            return out.push(b']');
         }
-        out.extend_from_slice(&last.text);
+        let start = out.len();
+        seconds(ns.into(), "", with_ns, out);
+        let text = &out[start..];
+        let text = &text[..text.iter().position(|b| *b == b'.').map_or(0, |dot| dot + 1)];
+        (last.second, last.len) = (ns - ns % NS, 0);
+        if let Some(to) = last.text.get_mut(..text.len()) {
+            to.copy_from_slice(text);
+            last.len = text.len();
+        }
     }
 
-    /// Appends a message, with what matches standing out.
-    fn message(&self, text: &[u8], out: &mut Vec<u8>) {
-        let text = trimmed(text);
+    /// Appends the message in `text`, with what matches standing out.
+    fn message(&self, out: &mut Vec<u8>) {
+        let text = trimmed(&self.text);
         let mut done = 0;
         for found in self.matches.iter().flat_map(|regex| regex.find_iter(text)) {
             // A match of bytes may begin or end within a character.
@@ -238,7 +254,7 @@ impl Text {
 const NS: u64 = 1_000_000_000;
 
 impl Style {
-    /// Level, machine, component and context.
+    /// Level, machine, component and context, up to the message if nothing else is before that.
     fn context(&self, entry: &Entry<'_>, level: u8, host_width: &mut usize, out: &mut Vec<u8>) {
         let (color, word) = match level {
             LOSS => (RED, "-----"),
@@ -275,8 +291,12 @@ impl Style {
             out.pop();
         }
         escape_name(out, start);
+        if !self.location {
+            out.extend_from_slice(b": ");
+        }
     }
 
+    #[inline]
     fn color(&self, color: &str, out: &mut Vec<u8>) {
         if self.color {
             out.extend_from_slice(color.as_bytes());
