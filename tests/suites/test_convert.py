@@ -81,7 +81,9 @@ def test_ctf_has_what_blog_decode_prints(converted: Path, decoder: Path, sh: Run
     lines = babeltrace(converted / "big.ctf").splitlines()
     big = converted / "big"
     said = sh(decoder, "--format", "{message}", "-s", big / "log.ko", big / "log.snap")
-    assert re.findall(r'\{ msg = "([^"]*)"', "\n".join(lines)) == said.splitlines()
+    fields = re.findall(r"count = (\d+), sector = (\d+) ", "\n".join(lines))
+    assert [f"read {n} sectors at {int(sector):#x}" for n, sector in fields] == said.splitlines()
+    assert (converted / "big.ctf" / "records").stat().st_size <= 30 * RECORDS
     times = [line.split()[:2] for line in lines]
     assert times == sorted(times)
     assert len(lines) == RECORDS

@@ -2,10 +2,11 @@
 
 //! What targets share: everything that the program does with a snapshot.
 
-use std::sync::OnceLock;
+use std::{io::sink, sync::OnceLock, thread};
 
 use blog_answers::{accounts::Accounts, sums::Sums};
 use blog_decode_core::{
+    batch::Coded,
     boot,
     decode::{Decoder, Filter},
     foreign::Log,
@@ -19,7 +20,11 @@ use blog_decode_core::{
     sidetable::{SiteMap, Tables},
     spans::Pair,
 };
-use blog_export::{ctf::Ctf, html::Html, perfetto::Perfetto};
+use blog_export::{
+    ctf::{self, Ctf},
+    html::{self, Html, Places},
+    perfetto::{self, Packets, Perfetto},
+};
 use blog_file::snapshot::Snapshot;
 use blog_table::source::Source;
 
@@ -79,28 +84,38 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
     let mut text = Text::new(Style { raw: true, color: true, location: true, ..Style::default() });
     // From any record to any other one.
     let pair = || Pair { start: "*".into(), end: "*".into(), keys: Vec::new() };
-    let mut ctf = Ctf::new(Vec::new());
-    let mut html = Html::new(std::io::sink(), vec![pair()]).unwrap();
-    let mut perfetto = Perfetto::new(vec![pair()]);
     let (mut json, mut csv) = (Json::new(true), Csv::new(Columns::default()));
     let mut out = Vec::new();
-    decoder
-        .run(|entry| {
-            out.clear();
-            text.entry(entry, &mut out);
-            out.clear();
-            json.entry(entry, &mut out);
-            serde_json::from_slice::<serde_json::Value>(&out).unwrap();
-            csv.entry(entry, &mut out);
-            template.entry(entry, &mut out);
-            perfetto.entry(entry, &mut out);
-            ctf.entry(entry)?;
-            html.entry(entry)
-        })
-        .unwrap();
-    ctf.end("host", "release").unwrap();
-    html.end("host", "release").unwrap();
-    perfetto.end(&mut out, &mut std::io::sink()).unwrap();
+    thread::scope(|scope| {
+        let mut trace = Ctf::new(Vec::new(), streams.len(), files.len());
+        let mut report = Html::new(sink(), vec![pair()], html::packer(scope, 0)).unwrap();
+        let mut places = Places::default();
+        let mut tracks = Perfetto::new(vec![pair()]);
+        let mut sink = sink();
+        let mut packets = Packets::new(perfetto::packer(scope, 0), &mut sink);
+        decoder
+            .run(|entry| {
+                out.clear();
+                text.entry(entry, &mut out);
+                out.clear();
+                json.entry(entry, &mut out);
+                serde_json::from_slice::<serde_json::Value>(&out).unwrap();
+                csv.entry(entry, &mut out);
+                template.entry(entry, &mut out);
+                tracks.entry(entry, &mut packets.waiting);
+                packets.pack_full()?;
+                let mut coded = Coded::default();
+                coded.add(entry, &mut ctf::fields);
+                trace.add(&mut coded)?;
+                coded.add(entry, &mut |entry, out| places.code(entry, out));
+                report.span(entry);
+                report.add(&mut coded)
+            })
+            .unwrap();
+        trace.end("host", "release").unwrap();
+        report.end("host", "release").unwrap();
+        tracks.end(packets).unwrap();
+    });
     let counts: Vec<_> = decoder.counts().copied().collect();
     // Both ways of counting agree.
     if !filter.is_by_record() {

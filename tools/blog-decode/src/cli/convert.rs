@@ -2,9 +2,12 @@
 
 //! `convert`: records into a file of another program's format.
 
+#[cfg(feature = "ctf")]
+use std::collections::HashSet;
 use std::io::{self, Write};
 #[cfg(any(feature = "ctf", feature = "parquet"))]
 use std::path::Path;
+use std::thread;
 
 use super::{
     args::{Convert, Form},
@@ -17,10 +20,11 @@ use super::{
     spans::{notes, problems, NONE},
 };
 use crate::{
+    batch::{Coded, Coding, Work},
     decode::{Decoder, Entry},
     export::{
-        html::Html,
-        perfetto::{pack_full, Perfetto},
+        html::{packer, Html, Places},
+        perfetto::{self, Packets, Perfetto},
     },
     foreign::Log,
     snapshot::text,
@@ -61,26 +65,24 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
     logs.iter_mut().for_each(Log::leave_out_earlier);
     let input = &session.input;
     input.tell_unknown("--key", &args.spans.keys.key);
-    #[cfg(feature = "parquet")]
-    let is_alone = session.threads == 1 || !logs.is_empty();
+    let (has_logs, threads) = (!logs.is_empty(), session.threads);
+    #[cfg(feature = "ctf")]
+    let components: HashSet<_> = session.streams.iter().map(|s| s.component.clone()).collect();
+    #[cfg(feature = "ctf")]
+    let counts = (components.len() + logs.len(), input.boots.len() + logs.len());
     let decoder = session.decoder("converting", false);
     let mut decoder = decoder.with_logs(logs);
-    let mut each = Each {
-        decoder: &mut decoder,
-        signals: &signals,
-        #[cfg(feature = "parquet")]
-        threads: if is_alone { 1 } else { session.threads },
-    };
+    let mut each = Each { decoder: &mut decoder, signals: &signals, has_logs, threads };
     let mut odd = Odd::default();
     let made = match args.to {
         #[cfg(feature = "ctf")]
-        Form::Ctf => {
-            new::directory(&args.output, |path| told(ctf(input, &mut each, path)).map(|n| odd = n))
-        }
+        Form::Ctf => new::directory(&args.output, |path| {
+            told(ctf(input, counts, &mut each, path)).map(|n| odd = n)
+        }),
         #[cfg(not(feature = "ctf"))]
         Form::Ctf => lacks!("CTF", "ctf"),
         Form::Perfetto => {
-            new::file(&args.output, |out| told(perfetto(pairs, &mut each, out)).map(|n| odd = n))
+            new::file(&args.output, |out| told(to_perfetto(pairs, &mut each, out)).map(|n| odd = n))
         }
         Form::Html => {
             new::file(&args.output, |out| told(html(input, pairs, &mut each, out)).map(|n| odd = n))
@@ -152,8 +154,8 @@ struct Odd {
 struct Each<'a, 'b> {
     decoder: &'a mut Decoder<'b>,
     signals: &'a Signals,
-    /// Threads that decode; 1 if there are other logs.
-    #[cfg(feature = "parquet")]
+    /// Whether there are other logs: then no other thread decodes.
+    has_logs: bool,
     threads: usize,
 }
 
@@ -163,6 +165,40 @@ impl<'b> Each<'_, 'b> {
         self.decoder.run(|e| {
             goes_on(signals)?;
             entry(e)
+        })
+    }
+
+    /// The same by other threads, which do `work`.
+    fn run_by<W: Work<'b> + 'b>(
+        &mut self,
+        work: impl Fn() -> W,
+        mut take: impl FnMut(&mut W::Made) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let signals = self.signals;
+        self.decoder.run_by(self.threads, work, |made| {
+            goes_on(signals)?;
+            take(made)
+        })
+    }
+}
+
+impl Each<'_, '_> {
+    /// The same with entries of which bytes are made, by other threads if there are no other logs;
+    /// if `is_each`, or there are, with each entry.
+    fn run_coded<C: FnMut(&Entry<'_>, &mut Vec<u8>) + Send + 'static>(
+        &mut self,
+        is_each: bool,
+        code: impl Fn() -> C,
+        mut take: impl FnMut(Option<&Entry<'_>>, &mut Coded<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if !is_each && !self.has_logs {
+            return self.run_by(|| Coding(code()), |coded| take(None, coded));
+        }
+        let mut code = code();
+        self.run(|entry| {
+            let mut coded = Coded::default();
+            coded.add(entry, &mut code);
+            take(Some(entry), &mut coded)
         })
     }
 }
@@ -182,16 +218,22 @@ fn told<T>(result: io::Result<T>) -> Result<T, String> {
 }
 
 #[cfg(feature = "ctf")]
-fn ctf(input: &Input, each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
+fn ctf(
+    input: &Input,
+    (components, hosts): (usize, usize),
+    each: &mut Each<'_, '_>,
+    path: &Path,
+) -> io::Result<Odd> {
     use std::{
         fs::{self, File},
         io::BufWriter,
     };
 
-    use crate::export::ctf::Ctf;
+    use crate::export::ctf::{fields, Ctf};
 
-    let mut trace = Ctf::new(BufWriter::new(File::create(path.join("records"))?));
-    each.run(|entry| trace.entry(entry))?;
+    let records = BufWriter::new(File::create(path.join("records"))?);
+    let mut trace = Ctf::new(records, components, hosts);
+    each.run_coded(false, || fields, |_, coded| trace.add(coded))?;
     let (host, release) = machine(input);
     let odd = Odd { left_out: trace.left_out, moved: trace.moved, ..Odd::default() };
     fs::write(path.join("metadata"), trace.end(&host, &release)?)?;
@@ -214,19 +256,35 @@ fn html(
     each: &mut Each<'_, '_>,
     out: &mut dyn Write,
 ) -> io::Result<Odd> {
-    let mut report = Html::new(out, pairs)?;
-    each.run(|entry| report.entry(entry))?;
-    let (host, release) = machine(input);
-    Ok(Odd { moved: report.moved, spans: report.end(&host, &release)?, ..Odd::default() })
+    thread::scope(|scope| {
+        let has_spans = !pairs.is_empty();
+        let packer = packer(scope, each.threads - 1);
+        let mut report = Html::new(out, pairs, packer)?;
+        let code = || {
+            let mut places = Places::default();
+            move |entry: &Entry<'_>, out: &mut Vec<u8>| places.code(entry, out)
+        };
+        each.run_coded(has_spans, code, |entry, coded| {
+            if let Some(entry) = entry {
+                report.span(entry);
+            }
+            report.add(coded)
+        })?;
+        let (host, release) = machine(input);
+        Ok(Odd { moved: report.moved, spans: report.end(&host, &release)?, ..Odd::default() })
+    })
 }
 
-fn perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
-    let (mut trace, mut bytes) = (Perfetto::new(pairs), Vec::new());
-    each.run(|entry| {
-        trace.entry(entry, &mut bytes);
-        pack_full(&mut bytes, out)
-    })?;
-    Ok(Odd { left_out: trace.left_out, spans: trace.end(&mut bytes, out)?, ..Odd::default() })
+fn to_perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
+    thread::scope(|scope| {
+        let mut packets = Packets::new(perfetto::packer(scope, each.threads - 1), out);
+        let mut trace = Perfetto::new(pairs);
+        each.run(|entry| {
+            trace.entry(entry, &mut packets.waiting);
+            packets.pack_full()
+        })?;
+        Ok(Odd { left_out: trace.left_out, spans: trace.end(packets)?, ..Odd::default() })
+    })
 }
 
 #[cfg(feature = "parquet")]
@@ -234,7 +292,7 @@ fn parquet(each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
     use crate::export::parquet::{packer, Parquet};
 
     std::thread::scope(|scope| {
-        let packer = packer(scope, usize::from(each.threads > 1))?;
+        let packer = packer(scope, usize::from(each.threads > 1 && !each.has_logs))?;
         let mut rows = Parquet::new(path, packer);
         each.run(|entry| rows.entry(entry))?;
         let odd = Odd { left_out: rows.left_out, ..Odd::default() };

@@ -11,7 +11,7 @@ use std::{mem, sync::Arc, thread};
 use crate::{
     boot::Boot,
     decode::{Buffers, Decoder, Entry, Filter, Missing, Sieve, Undecoded},
-    merge::{Event, Stream},
+    merge::{Event, EventKind, Stream},
     queue::Queue,
     sidetable::SiteMap,
 };
@@ -79,6 +79,73 @@ pub trait Work<'a>: Send {
 
     /// Adds what is made of an entry, which may be replaced by any other.
     fn entry(&mut self, entry: &mut Entry<'a>, made: &mut Self::Made);
+}
+
+/// Entries of a batch as bytes, and who and what each one is of.
+pub struct Coded<'a> {
+    /// The bytes of all.
+    pub bytes: Vec<u8>,
+    /// Of each: CLOCK_BOOTTIME in ns, where its bytes end, and which of `likes` is like it.
+    pub entries: Vec<(i128, usize, u32)>,
+    /// Entries without a text, with all sites and writers that there are: some may be there twice.
+    pub likes: Vec<Entry<'a>>,
+    /// How many records are missing.
+    pub lost: u64,
+    /// Where the last ones are, by some bits.
+    last: [u32; LAST],
+}
+
+/// As many are found again.
+const LAST: usize = 256;
+
+impl Default for Coded<'_> {
+    fn default() -> Self {
+        let (bytes, entries, likes) = Default::default();
+        Self { bytes, entries, likes, lost: 0, last: [0; LAST] }
+    }
+}
+
+impl<'a> Coded<'a> {
+    /// Adds an entry, of which `code` appends the bytes.
+    pub fn add(&mut self, entry: &Entry<'a>, code: &mut impl FnMut(&Entry<'_>, &mut Vec<u8>)) {
+        code(entry, &mut self.bytes);
+        let bits = entry.stream.id.wrapping_mul(31).wrapping_add(entry.id());
+        let last = &mut self.last[bits as usize % LAST];
+        if !self.likes.get(*last as usize).is_some_and(|known| known.is_like(entry)) {
+            *last = self.likes.len() as u32;
+            let (event, buffers) = (entry.event.clone(), Buffers::default());
+            let like = Entry::new(entry.stream, entry.boot, event, buffers);
+            self.likes.push(Entry { found: entry.found, raw: entry.raw, ..like });
+        }
+        if let EventKind::Loss { count, .. } = entry.event.kind {
+            self.lost = self.lost.saturating_add(count);
+        }
+        let boot = entry.boot.calibration.boot(entry.clock());
+        self.entries.push((boot, self.bytes.len(), *last));
+    }
+
+    /// Takes all out.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.entries.clear();
+        self.likes.clear();
+        self.lost = 0;
+    }
+}
+
+/// Work of which bytes are made.
+pub struct Coding<C>(pub C);
+
+impl<'a, C: FnMut(&Entry<'_>, &mut Vec<u8>) + Send> Work<'a> for Coding<C> {
+    type Made = Coded<'a>;
+
+    fn needs_messages(&self) -> bool {
+        false
+    }
+
+    fn entry(&mut self, entry: &mut Entry<'a>, made: &mut Coded<'a>) {
+        made.add(entry, &mut self.0);
+    }
 }
 
 /// Keeps the entries.

@@ -8,6 +8,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     io::Write,
+    mem, ptr,
 };
 
 use crate::{
@@ -168,6 +169,15 @@ impl<'a> Entry<'a> {
             EventKind::Record { payload, .. } => payload.bytes(),
             _ => &[],
         }
+    }
+
+    /// Whether it has the same site and writer.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        ptr::eq(self.stream, other.stream)
+            && ptr::eq(self.boot, other.boot)
+            && mem::discriminant(&self.event.kind) == mem::discriminant(&other.event.kind)
+            && (self.id(), self.raw, self.level()) == (other.id(), other.raw, other.level())
+            && self.event.writer == other.event.writer
     }
 
     /// Appends the message.

@@ -3,28 +3,34 @@
 //! Entries as a trace in the Common Trace Format 1.8, for babeltrace2 and Trace Compass.
 //!
 //! A trace is a directory: `metadata` says in TSDL what the bytes of `records` mean. There is one
-//! stream, in the order of time, with a class of event for each call site: its message and its
-//! arguments, integers as integers and everything else as text. An event's context says which
-//! component, context, CPU, task and machine. Losses are events of class `lost`, lines of other logs
-//! of class `line`. The clock is CLOCK_BOOTTIME in ns, with its offset to real time.
+//! stream, in the order of time, with a class of event for each call site, named by its place and
+//! its format: its fields are the arguments, integers as integers and everything else as text. An
+//! event's context says which component, context, CPU, task and machine. Losses are events of class
+//! `lost`, lines of other logs of class `line`, and what can't be decoded is text. The clock is
+//! CLOCK_BOOTTIME in ns, with its offset to real time.
 //!
-//! All fields are aligned to bytes, so that they are written as they come.
+//! An event is small, as LTTng's are: a byte for its class and four for its time, if the one before
+//! is less than four seconds older; names are numbers, which `metadata` knows; and a context has as
+//! many bits as it needs. Fields are aligned to bytes. Other threads encode them ([`fields`]); what
+//! counts from the event before is added in order.
 
 use std::{
     collections::HashMap,
     fmt::Write as _,
     io::{self, Write},
+    mem,
+    ops::Range,
 };
 
 use blog_decode_core::{
+    batch::Coded,
     decode::Entry,
     format::{
         print::{Printer, Spec},
-        template::Template,
-        types::Kind,
+        template::push_missing,
+        types::{Kind, Type},
     },
     merge::EventKind,
-    sidetable::Site,
 };
 use blog_table::bytes::until_nul;
 use blog_wire::record::Context;
@@ -34,12 +40,20 @@ const MAGIC: u32 = 0xc1fc_1fc1;
 const PACKET: usize = 64 << 10;
 /// Bytes of a packet's header and context.
 const HEADER: usize = 8 + 4 * 8;
-/// Id of the class of losses; those of sites count from 1.
+/// Ids of the classes of losses and of lines of other logs: dmesg, ftrace. Those of sites
+/// follow.
 const LOST: u32 = 0;
-/// Id of the class of lines of other logs: dmesg, ftrace.
-const LINE: u32 = u32::MAX;
-/// Number of a context that isn't known.
-const UNKNOWN: u8 = 255;
+const LINE: u32 = 1;
+const SITES: u32 = 2;
+/// In place of an id of one byte: a longer one follows, and all of the time.
+const EXTENDED: u8 = 255;
+/// Number of a context that isn't known, and bits of each number.
+const UNKNOWN: u8 = 7;
+const CONTEXT_BITS: u32 = 3;
+const CPU_BITS: u32 = 16;
+/// No kernel has more than 2^22 threads.
+const PID_BITS: u32 = 24;
+const COMM_BITS: u32 = 16;
 
 /// How an argument is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +64,107 @@ enum Field {
     Text,
 }
 
-struct Class {
-    /// Its declaration.
+impl Field {
+    fn of(ty: &Type) -> Self {
+        match ty.kind {
+            Kind::Uint if ty.fixed <= 8 => Self::Integer(ty.fixed, false),
+            Kind::Int if ty.fixed <= 8 => Self::Integer(ty.fixed, true),
+            Kind::Pointer => Self::Pointer,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// File, site id and whether it can be decoded.
+type Key = (usize, u32, bool);
+
+/// Appends the fields of an entry.
+pub fn fields(entry: &Entry<'_>, out: &mut Vec<u8>) {
+    match entry.event.kind {
+        EventKind::Loss { cause, count, .. } => {
+            string(cause.name().as_bytes(), out);
+            return out.extend_from_slice(&count.to_le_bytes());
+        }
+        EventKind::Record { .. } if entry.raw.is_none() => {}
+        _ => return string(&entry.message, out),
+    }
+    for (_, value, missing) in entry.arguments() {
+        if Field::of(value.ty) != Field::Text {
+            out.extend_from_slice(value.fixed);
+            continue;
+        }
+        let mut text = Vec::new();
+        let mut printer = Printer::new(&mut text);
+        value.print(&Spec::DISPLAY, &mut printer);
+        if missing > 0 {
+            push_missing(missing, value.tail.len() + missing, &mut printer);
+        }
+        string(&text, out);
+    }
+}
+
+/// Appends a string: it ends with a NUL, so it can't have one.
+fn string(bytes: &[u8], out: &mut Vec<u8>) {
+    let text = String::from_utf8_lossy(bytes);
+    match text.contains('\0') {
+        true => out.extend_from_slice(text.replace('\0', "\\0").as_bytes()),
+        false => out.extend_from_slice(text.as_bytes()),
+    }
+    out.push(0);
+}
+
+/// Labels that have numbers in contexts. 0 is none.
+struct Labels {
+    bits: u32,
+    ids: HashMap<Vec<u8>, u64>,
+    /// What declares them.
     text: String,
-    fields: Vec<Field>,
+}
+
+impl Labels {
+    /// Numbers for so many names.
+    fn new(count: usize) -> Self {
+        let bits = count.checked_ilog2().unwrap_or(0) + 1;
+        Self { bits, ids: HashMap::new(), text: "\"\" = 0".into() }
+    }
+
+    /// The number of a name; 0 if there are too many.
+    fn id(&mut self, name: &[u8]) -> u64 {
+        if name.is_empty() {
+            return 0;
+        }
+        if let Some(id) = self.ids.get(name) {
+            return *id;
+        }
+        let id = self.ids.len() as u64 + 1;
+        if id >> self.bits != 0 {
+            return 0;
+        }
+        // Writing to a String doesn't fail.
+        let _ = write!(self.text, ", {} = {id}", quoted(&String::from_utf8_lossy(name)));
+        self.ids.insert(name.to_vec(), id);
+        id
+    }
+
+    fn declaration(&self) -> String {
+        format!("enum : {} {{ {} }}", packed(self.bits, false), self.text)
+    }
+}
+
+/// Appends the lowest bits of numbers, and zeros up to the next byte.
+fn push_bits(numbers: &[(u64, u32)], out: &mut Vec<u8>) {
+    let mut at = 0;
+    for (n, bits) in numbers {
+        for bit in 0..*bits {
+            if at % 8 == 0 {
+                out.push(0);
+            }
+            if let Some(byte) = out.last_mut() {
+                *byte |= ((n >> bit & 1) as u8) << (at % 8);
+            }
+            at += 1;
+        }
+    }
 }
 
 /// Writes a trace.
@@ -64,134 +175,143 @@ pub struct Ctf<W> {
     times: Option<(u64, u64)>,
     /// Times of a stream don't go back.
     last: u64,
-    classes: Vec<Class>,
-    /// Index into `classes` by file, site id and whether it can be decoded.
-    index: HashMap<(usize, u32, bool), usize>,
+    /// Declarations.
+    classes: String,
+    /// Ids of classes.
+    ids: HashMap<Key, u32>,
+    components: Labels,
+    comms: Labels,
+    hosts: Labels,
     /// Real time less boot time.
     offset: Option<i128>,
     /// Records and losses whose times no reader can hold.
     pub left_out: u64,
     /// Those that have the time of the one before, as theirs is earlier.
     pub moved: u64,
-    text: Vec<u8>,
+    /// Contexts of a batch, one after the other.
+    contexts: Vec<u8>,
 }
 
 impl<W: Write> Ctf<W> {
-    /// Starts the file `records`.
-    pub fn new(records: W) -> Self {
+    /// Starts the file `records`, which will have so many components and machines at most.
+    pub fn new(records: W, components: usize, hosts: usize) -> Self {
         Self {
             records,
             packet: vec![0; HEADER],
             times: None,
             last: 0,
-            classes: Vec::new(),
-            index: HashMap::new(),
+            classes: String::new(),
+            ids: HashMap::new(),
+            components: Labels::new(components),
+            comms: Labels::new((1 << COMM_BITS) - 1),
+            hosts: Labels::new(hosts),
             offset: None,
             left_out: 0,
             moved: 0,
-            text: Vec::new(),
+            contexts: Vec::new(),
         }
     }
 
-    /// Adds an entry.
-    pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let c = &entry.boot.calibration;
-        let (boot, real) = (c.boot(entry.clock()), entry.real());
+    /// Adds entries with their [`fields`], and takes them out.
+    pub fn add(&mut self, coded: &mut Coded<'_>) -> io::Result<()> {
+        let mut contexts = mem::take(&mut self.contexts);
+        contexts.clear();
+        let likes: Vec<(u32, Range<usize>)> = coded
+            .likes
+            .iter()
+            .map(|entry| {
+                let start = contexts.len();
+                self.context(entry, &mut contexts);
+                (self.class(entry), start..contexts.len())
+            })
+            .collect();
+        let mut start = 0;
+        for (boot, end, like) in &coded.entries {
+            let (boot, of) = (*boot, &coded.likes[*like as usize].boot.calibration);
+            let (class, context) = &likes[*like as usize];
+            if let Some(time) = self.time(boot, of.real_of_boot(boot)) {
+                self.header(*class, time);
+                self.packet.extend_from_slice(&contexts[context.clone()]);
+                self.packet.extend_from_slice(&coded.bytes[start..*end]);
+                if self.packet.len() >= PACKET {
+                    self.flush()?;
+                }
+            }
+            start = *end;
+        }
+        self.contexts = contexts;
+        coded.clear();
+        Ok(())
+    }
+
+    /// The time of an entry. Without one, it is left out.
+    fn time(&mut self, boot: i128, real: i128) -> Option<u64> {
         // Of several boots, it is the clock of the first. Readers keep both times in 64 bits with a
         // sign, and give up on all of the trace otherwise.
         let fits = |ns: i128| i64::try_from(ns).is_ok_and(|ns| ns >= 0);
         let offset = self.offset.unwrap_or(real - boot);
         if !fits(real - offset) || !fits(real) || !fits(boot) {
             self.left_out += 1;
-            return Ok(());
+            return None;
         }
         self.offset = Some(offset);
         let own = (real - offset) as u64;
-        let time = own.max(self.last);
-        self.moved += u64::from(own < time);
+        self.moved += u64::from(own < self.last);
+        Some(own.max(self.last))
+    }
+
+    fn header(&mut self, id: u32, time: u64) {
+        let is_near = self.times.is_none() || time - self.last <= u64::from(u32::MAX);
         self.last = time;
         self.times.get_or_insert((time, time)).1 = time;
-        let id = match entry.event.kind {
-            EventKind::Record { .. } => self.class(entry) as u32 + 1,
-            EventKind::Loss { .. } => LOST,
-            EventKind::Line { .. } => LINE,
+        let packet = &mut self.packet;
+        match u8::try_from(id) {
+            Ok(id) if is_near && id != EXTENDED => {
+                packet.push(id);
+                packet.extend_from_slice(&(time as u32).to_le_bytes());
+            }
+            _ => {
+                packet.push(EXTENDED);
+                packet.extend_from_slice(&id.to_le_bytes());
+                packet.extend_from_slice(&time.to_le_bytes());
+            }
+        }
+    }
+
+    fn context(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        let (writer, task) = (entry.writer(), entry.task());
+        let number = |n: Option<i32>, bits: u32| {
+            let fits = |n: &i32| n.unsigned_abs() < 1 << (bits - 1);
+            (n.filter(fits).unwrap_or(-1) as u64, bits)
         };
-        self.packet.extend_from_slice(&id.to_le_bytes());
-        self.packet.extend_from_slice(&time.to_le_bytes());
-        self.context(entry);
-        match entry.event.kind {
-            EventKind::Record { .. } => {
-                self.string(&entry.message);
-                self.arguments(id as usize - 1, entry);
-            }
-            EventKind::Loss { cause, count, .. } => {
-                self.string(cause.name().as_bytes());
-                self.packet.extend_from_slice(&count.to_le_bytes());
-            }
-            EventKind::Line { .. } => self.string(&entry.message),
-        }
-        if self.packet.len() >= PACKET {
-            self.flush()?;
-        }
-        Ok(())
-    }
-
-    fn context(&mut self, entry: &Entry<'_>) {
-        let writer = entry.writer();
-        self.string(entry.stream.component.as_bytes());
-        self.packet.push(writer.context.map_or(UNKNOWN, |c| c as u8));
         let cpu = writer.cpu.and_then(|n| i32::try_from(n).ok());
-        let task = entry.task();
-        for n in [cpu, task.map(|t| t.tgid), task.map(|t| t.pid)] {
-            self.packet.extend_from_slice(&n.unwrap_or(-1).to_le_bytes());
-        }
-        self.string(task.map_or(&[][..], |t| until_nul(&t.comm)));
-        self.string(entry.boot.name.as_bytes());
+        let comm = task.map_or(&[][..], |t| until_nul(&t.comm));
+        let numbers = [
+            (self.components.id(entry.stream.component.as_bytes()), self.components.bits),
+            (writer.context.map_or(UNKNOWN, |c| c as u8).into(), CONTEXT_BITS),
+            number(cpu, CPU_BITS),
+            number(task.map(|t| t.tgid), PID_BITS),
+            number(task.map(|t| t.pid), PID_BITS),
+            (self.comms.id(comm), self.comms.bits),
+            (self.hosts.id(entry.boot.name.as_bytes()), self.hosts.bits),
+        ];
+        push_bits(&numbers, out);
     }
 
-    /// A string ends with a NUL, so it can't have one.
-    fn string(&mut self, bytes: &[u8]) {
-        for (i, part) in bytes.split(|&b| b == 0).enumerate() {
-            let gap: &[u8] = if i == 0 { b"" } else { b"\\0" };
-            self.packet.extend_from_slice(gap);
-            match std::str::from_utf8(part) {
-                Ok(_) => self.packet.extend_from_slice(part),
-                Err(_) => {
-                    let text = String::from_utf8_lossy(part);
-                    self.packet.extend_from_slice(text.as_bytes());
-                }
-            }
+    /// The class of an entry, which it declares if it is new.
+    fn class(&mut self, entry: &Entry<'_>) -> u32 {
+        let id = match entry.event.kind {
+            EventKind::Record { site, .. } => site,
+            EventKind::Loss { .. } => return LOST,
+            EventKind::Line { .. } => return LINE,
+        };
+        let next = SITES + self.ids.len() as u32;
+        let key = (entry.stream.file(), id, entry.raw.is_none());
+        let class = *self.ids.entry(key).or_insert(next);
+        if class == next {
+            declare(class, entry, &mut self.classes);
         }
-        self.packet.push(0);
-    }
-
-    fn arguments(&mut self, class: usize, r: &Entry<'_>) {
-        let Some(template) = r.template() else { return };
-        let mut text = std::mem::take(&mut self.text);
-        for (i, (_, value, _)) in template.arguments(r.payload(), &r.slots).enumerate() {
-            match self.classes[class].fields[i] {
-                Field::Integer(..) | Field::Pointer => self.packet.extend_from_slice(value.fixed),
-                Field::Text => {
-                    text.clear();
-                    value.print(&Spec::DISPLAY, &mut Printer::new(&mut text));
-                    self.string(&text);
-                }
-            }
-        }
-        self.text = text;
-    }
-
-    /// Index of a record's class.
-    fn class(&mut self, r: &Entry<'_>) -> usize {
-        let key = (r.stream.file(), r.id(), r.raw.is_none());
-        if let Some(at) = self.index.get(&key) {
-            return *at;
-        }
-        let template = r.template().filter(|_| r.raw.is_none());
-        let at = self.classes.len();
-        self.classes.push(class(at as u32 + 1, r.id(), r.site(), template));
-        self.index.insert(key, at);
-        at
+        class
     }
 
     /// Writes the packet that is there.
@@ -231,7 +351,7 @@ impl<W: Write> Ctf<W> {
              env {{\n\
              \ttracer_name = \"blog\";\n\
              \tdomain = \"kernel\";\n\
-             \thostname = {host};\n\
+             \thostname = {machine};\n\
              \tkernel_release = {release};\n\
              }};\n\n\
              clock {{\n\
@@ -241,6 +361,18 @@ impl<W: Write> Ctf<W> {
              \toffset_s = {seconds};\n\
              \toffset = {ns};\n\
              }};\n\n\
+             struct header {{\n\
+             \tenum : {u8} {{ compact = 0 ... 254, extended = {EXTENDED} }} id;\n\
+             \tvariant <id> {{\n\
+             \t\tstruct {{\n\
+             \t\t\t{low} timestamp;\n\
+             \t\t}} compact;\n\
+             \t\tstruct {{\n\
+             \t\t\t{u32} id;\n\
+             \t\t\t{time} timestamp;\n\
+             \t\t}} extended;\n\
+             \t}} v;\n\
+             }} align(8);\n\n\
              stream {{\n\
              \tid = 0;\n\
              \tpacket.context := struct {{\n\
@@ -249,18 +381,15 @@ impl<W: Write> Ctf<W> {
              \t\t{u64} content_size;\n\
              \t\t{u64} packet_size;\n\
              \t}};\n\
-             \tevent.header := struct {{\n\
-             \t\t{u32} id;\n\
-             \t\t{time} timestamp;\n\
-             \t}};\n\
+             \tevent.header := struct header;\n\
              \tevent.context := struct {{\n\
-             \t\t{text} component;\n\
-             \t\tenum : {u8} {{ {contexts}\"unknown\" = {UNKNOWN} }} context;\n\
-             \t\t{i32} cpu;\n\
-             \t\t{i32} pid;\n\
-             \t\t{i32} tid;\n\
-             \t\t{text} comm;\n\
-             \t\t{text} host;\n\
+             \t\t{component} component;\n\
+             \t\tenum : {context} {{ {contexts}\"unknown\" = {UNKNOWN} }} context;\n\
+             \t\t{cpu} cpu;\n\
+             \t\t{pid} pid;\n\
+             \t\t{pid} tid;\n\
+             \t\t{comm} comm;\n\
+             \t\t{host} host;\n\
              \t}};\n\
              }};\n\n\
              event {{\n\
@@ -283,11 +412,17 @@ impl<W: Write> Ctf<W> {
              }};\n",
             u8 = integer(1, false, 10),
             u32 = integer(4, false, 10),
-            i32 = integer(4, true, 10),
             u64 = integer(8, false, 10),
-            time = "integer { size = 64; align = 8; signed = false; map = clock.boot.value; }",
+            time = clock(64),
+            low = clock(32),
+            component = self.components.declaration(),
+            context = packed(CONTEXT_BITS, false),
+            cpu = packed(CPU_BITS, true),
+            pid = packed(PID_BITS, true),
+            comm = self.comms.declaration(),
             text = TEXT,
-            host = quoted(host),
+            host = self.hosts.declaration(),
+            machine = quoted(host),
             release = quoted(release),
             seconds = offset.div_euclid(1_000_000_000),
             ns = offset.rem_euclid(1_000_000_000),
@@ -296,9 +431,7 @@ impl<W: Write> Ctf<W> {
                 .map(|c| format!("\"{}\" = {}, ", c.name(), c as u8))
                 .collect::<String>(),
         );
-        for class in &self.classes {
-            out.push_str(&class.text);
-        }
+        out.push_str(&self.classes);
         Ok(out)
     }
 }
@@ -307,6 +440,16 @@ const TEXT: &str = "string { encoding = UTF8; }";
 
 fn integer(bytes: usize, signed: bool, base: u8) -> String {
     format!("integer {{ size = {}; align = 8; signed = {signed}; base = {base}; }}", bytes * 8)
+}
+
+/// One that begins at any bit.
+fn packed(bits: u32, signed: bool) -> String {
+    format!("integer {{ size = {bits}; align = 1; signed = {signed}; }}")
+}
+
+/// The clock, or its lowest bits.
+fn clock(bits: u32) -> String {
+    format!("integer {{ size = {bits}; align = 8; signed = false; map = clock.boot.value; }}")
 }
 
 /// A string literal of TSDL.
@@ -333,10 +476,12 @@ fn identifier(s: &str) -> String {
     out
 }
 
-fn class(number: u32, id: u32, site: Option<&Site>, template: Option<&Template>) -> Class {
+/// Appends the declaration of a class.
+fn declare(number: u32, entry: &Entry<'_>, out: &mut String) {
+    let site = entry.site();
     let name = match site {
-        Some(site) => format!("{}:{}", site.module, site.line),
-        None => format!("site {id}"),
+        Some(site) => format!("{}:{} {}", site.module, site.line, site.format),
+        None => format!("site {}", entry.id()),
     };
     // As LTTng has them.
     let level = match site.map(|s| s.level) {
@@ -346,21 +491,18 @@ fn class(number: u32, id: u32, site: Option<&Site>, template: Option<&Template>)
         Some(5) => 13,
         _ => 6,
     };
-    let mut text = format!(
+    *out += &format!(
         "\nevent {{\n\tname = {};\n\tid = {number};\n\tstream_id = 0;\n\tloglevel = {level};\n\
-         \tfields := struct {{\n\t\t{TEXT} _msg;\n",
+         \tfields := struct {{\n",
         quoted(&name)
     );
-    let mut fields = Vec::new();
-    let mut names = vec!["_msg".to_owned()];
+    if entry.raw.is_some() {
+        *out += &format!("\t\t{TEXT} _msg;\n");
+    }
+    let template = entry.template().filter(|_| entry.raw.is_none());
+    let mut names: Vec<String> = Vec::new();
     for (name, ty) in template.iter().flat_map(|t| t.names().iter().zip(t.types())) {
-        let field = match ty.kind {
-            Kind::Uint if ty.fixed <= 8 => Field::Integer(ty.fixed, false),
-            Kind::Int if ty.fixed <= 8 => Field::Integer(ty.fixed, true),
-            Kind::Pointer => Field::Pointer,
-            _ => Field::Text,
-        };
-        let declared = match field {
+        let declared = match Field::of(ty) {
             Field::Integer(bytes, signed) => integer(bytes, signed, 10),
             Field::Pointer => integer(8, false, 16),
             Field::Text => TEXT.to_owned(),
@@ -369,11 +511,8 @@ fn class(number: u32, id: u32, site: Option<&Site>, template: Option<&Template>)
         while names.contains(&name) {
             name.push('_');
         }
-        // Writing to a String doesn't fail.
-        let _ = writeln!(text, "\t\t{declared} {name};");
+        *out += &format!("\t\t{declared} {name};\n");
         names.push(name);
-        fields.push(field);
     }
-    text.push_str("\t};\n};\n");
-    Class { text, fields }
+    out.push_str("\t};\n};\n");
 }

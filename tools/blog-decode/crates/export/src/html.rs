@@ -22,9 +22,11 @@
 
 use std::{
     collections::HashMap,
-    io::{self, BufWriter, IntoInnerError, Write},
+    io::{self, Write},
+    mem,
     ops::Range,
     sync::Arc,
+    thread::Scope,
 };
 
 use base64::{
@@ -34,6 +36,7 @@ use base64::{
 use flate2::{write::GzEncoder, Compression};
 
 use blog_decode_core::{
+    batch::Coded,
     decode::Entry,
     merge::EventKind,
     output::{
@@ -41,6 +44,7 @@ use blog_decode_core::{
         json::Object,
         text::{escape_lines, escape_name},
     },
+    queue::Queue,
     spans::{lanes, Found, Pair, Spans},
 };
 
@@ -100,18 +104,67 @@ impl<W: Write> Write for Parts<W> {
     }
 }
 
-/// A stream. What is written to it bit by bit waits, as the encoder clears 32 KiB for each write.
-type Packed<W> = BufWriter<GzEncoder<Parts<W>>>;
+/// Packs pieces of a stream, of which one is the last.
+pub type Packer<'a> = Queue<'a, (Vec<u8>, bool), io::Result<Vec<u8>>>;
 
-fn packed<W: Write>(class: &'static str, out: W) -> Packed<W> {
-    let encoder = GzEncoder::new(Parts::new(class, out), Compression::fast());
-    BufWriter::with_capacity(64 << 10, encoder)
+/// Starts a packer, by another thread if that is worth it.
+pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> Packer<'a> {
+    Queue::new(scope, threads.min(1), || {
+        let new = || GzEncoder::new(Vec::new(), Compression::fast());
+        let mut encoder = new();
+        move |(piece, is_last): (Vec<u8>, bool)| {
+            encoder.write_all(&piece)?;
+            match is_last {
+                true => mem::replace(&mut encoder, new()).finish(),
+                false => Ok(mem::take(encoder.get_mut())),
+            }
+        }
+    })
 }
 
-/// Ends a stream.
-fn finish<W: Write>(stream: Packed<W>) -> io::Result<W> {
-    let encoder = stream.into_inner().map_err(IntoInnerError::into_error)?;
-    encoder.finish()?.end()
+/// A stream.
+struct Packed<'a, W: Write> {
+    packer: Packer<'a>,
+    parts: Parts<W>,
+    /// What waits to be packed.
+    piece: Vec<u8>,
+}
+
+/// As many bytes are packed at once.
+const PIECE: usize = 64 << 10;
+
+impl<'a, W: Write> Packed<'a, W> {
+    fn new(class: &'static str, out: W, packer: Packer<'a>) -> Self {
+        Self { packer, parts: Parts::new(class, out), piece: Vec::new() }
+    }
+
+    fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while self.piece.len() + bytes.len() >= PIECE {
+            let (now, later) = bytes.split_at(PIECE - self.piece.len());
+            self.piece.extend_from_slice(now);
+            bytes = later;
+            self.pack(false)?;
+        }
+        self.piece.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn pack(&mut self, is_last: bool) -> io::Result<()> {
+        if let Some(packed) = self.packer.full() {
+            self.parts.write_all(&packed?)?;
+        }
+        self.packer.push((mem::take(&mut self.piece), is_last));
+        Ok(())
+    }
+
+    /// Ends it.
+    fn finish(mut self) -> io::Result<(W, Packer<'a>)> {
+        self.pack(true)?;
+        while let Some(packed) = self.packer.pop() {
+            self.parts.write_all(&packed?)?;
+        }
+        Ok((self.parts.end()?, self.packer))
+    }
 }
 
 /// Spans of a kind, as `(first, last)` entries and their lengths.
@@ -122,14 +175,11 @@ struct Kind {
 }
 
 /// Writes a report.
-pub struct Html<W: Write> {
-    out: Packed<W>,
+pub struct Html<'a, W: Write> {
+    out: Packed<'a, W>,
     /// What comes after the text.
     columns_at: String,
     text_len: u32,
-    /// Of the entry that is being added.
-    text: Vec<u8>,
-    places: Places,
     times: Vec<f64>,
     lanes: Vec<u32>,
     sites: Vec<u32>,
@@ -143,10 +193,8 @@ pub struct Html<W: Write> {
     /// Index by boot, component and context.
     lane_index: HashMap<(usize, Arc<str>, Vec<u8>), u32>,
     lane_list: Vec<Lane>,
-    /// Index by file and site id; 0 and the level are lines of other logs; `None` are losses.
     site_index: HashMap<Option<(usize, u32, u8)>, u32>,
     site_list: Vec<Place>,
-    context: Vec<u8>,
 }
 
 /// What times are counted from.
@@ -178,9 +226,9 @@ struct Place {
     arguments: Vec<String>,
 }
 
-/// Where arguments are in a message.
+/// What makes the texts of entries: where arguments are in a message, and the message.
 #[derive(Default)]
-struct Places {
+pub struct Places {
     message: Vec<u8>,
     escaped: Vec<u8>,
     /// In the order of the message.
@@ -190,6 +238,18 @@ struct Places {
 }
 
 impl Places {
+    /// Appends the text of an entry.
+    pub fn code(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) {
+        if entry.is_record() {
+            return self.push(entry, out);
+        }
+        let start = out.len();
+        out.extend_from_slice(&entry.message);
+        if !entry.is_loss() {
+            escape_lines(out, start);
+        }
+    }
+
     /// Appends where the arguments of a record are in its message, and the message.
     fn push(&mut self, r: &Entry<'_>, out: &mut Vec<u8>) {
         let template = r.template();
@@ -203,9 +263,7 @@ impl Places {
             let part = |argument, place| parts.push((argument, place));
             template.print_parts(r.payload(), &r.slots, &mut self.message, part);
         }
-        if self.message != r.message {
-            self.parts.clear();
-            self.message.clear();
+        if r.raw.is_some() {
             self.message.extend_from_slice(&r.message);
         }
         // Escaped part by part, so that it is known where they are then.
@@ -244,9 +302,9 @@ fn number(n: usize, out: &mut Vec<u8>) {
     out.extend([LONG, n >> 14 & 127, n >> 7 & 127, n & 127].map(|digit| digit as u8));
 }
 
-impl<W: Write> Html<W> {
+impl<'a, W: Write> Html<'a, W> {
     /// Starts a report, which has spans of these kinds.
-    pub fn new(mut out: W, pairs: Vec<Pair>) -> io::Result<Self> {
+    pub fn new(mut out: W, pairs: Vec<Pair>, packer: Packer<'a>) -> io::Result<Self> {
         let missing = || io::Error::other("report.html has no place for the data");
         let page = SOURCES
             .iter()
@@ -259,11 +317,9 @@ impl<W: Write> Html<W> {
             found: Vec::new(),
         };
         Ok(Self {
-            out: packed("text", out),
+            out: Packed::new("text", out, packer),
             columns_at: tail.to_owned(),
             text_len: 0,
-            text: Vec::new(),
-            places: Places::default(),
             times: Vec::new(),
             lanes: Vec::new(),
             sites: Vec::new(),
@@ -276,97 +332,86 @@ impl<W: Write> Html<W> {
             lane_list: Vec::new(),
             site_index: HashMap::new(),
             site_list: Vec::new(),
-            context: Vec::new(),
         })
     }
 
-    /// Adds an entry; an error if there are more than a page can hold.
-    pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let time = entry.boot.axis(entry.clock());
-        let start = *self.start.get_or_insert_with(|| {
-            let is_real = entry.boot.is_one_of_several;
-            Start {
-                time,
-                real: match is_real {
-                    true => time,
-                    false => entry.real(),
-                },
-                is_real,
-            }
-        });
-        self.text.clear();
-        let site = match entry.event.kind {
-            EventKind::Record { site, .. } => {
-                self.places.push(entry, &mut self.text);
-                Some((entry.stream.file(), site, 0))
-            }
-            EventKind::Line { level } => {
-                self.text.extend_from_slice(&entry.message);
-                escape_lines(&mut self.text, 0);
-                Some((entry.stream.file(), 0, level.unwrap_or(0)))
-            }
-            EventKind::Loss { count, .. } => {
-                self.lost = self.lost.saturating_add(count);
-                self.text.extend_from_slice(&entry.message);
-                None
-            }
-        };
-        let len = u32::try_from(self.text.len()).ok();
-        self.text_len = len
-            .and_then(|len| self.text_len.checked_add(len))
-            .ok_or_else(|| io::Error::other("more than 4 GiB of messages; choose fewer records"))?;
-        self.out.write_all(&self.text)?;
-        let site = match self.site_index.get(&site) {
-            Some(index) => *index,
-            None => self.add_site(site, entry),
-        };
-        let lane = self.lane(entry);
+    /// Adds an entry to the spans. [`Html::add`] is next.
+    pub fn span(&mut self, entry: &Entry<'_>) {
         let index = self.times.len() as u32;
         for kind in &mut self.spans {
             let ended = kind.finder.entry(entry, |_| index);
             kind.found.extend(ended.map(|span| (span.line, index, span.length)));
         }
-        // In the order of the log, even where a ring's clock went back.
-        let last = self.times.last().copied().unwrap_or(0.0);
-        let own = (time - start.time) as f64;
-        self.moved += u64::from(own < last);
-        self.times.push(own.max(last));
-        self.lanes.push(lane);
-        self.sites.push(site);
-        self.ends.push(self.text_len);
+    }
+
+    /// Adds entries with what [`Places::code`] made, and takes them out; an error if there are more
+    /// than a page can hold.
+    pub fn add(&mut self, coded: &mut Coded<'_>) -> io::Result<()> {
+        let before = self.text_len;
+        let len = u32::try_from(coded.bytes.len()).ok();
+        self.text_len = len
+            .and_then(|len| self.text_len.checked_add(len))
+            .ok_or_else(|| io::Error::other("more than 4 GiB of messages; choose fewer records"))?;
+        self.out.push(&coded.bytes)?;
+        self.lost = self.lost.saturating_add(coded.lost);
+        let likes = coded.likes.iter().map(|entry| (self.lane(entry), self.site(entry)));
+        let likes: Vec<(u32, u32)> = likes.collect();
+        let mut last = self.times.last().copied().unwrap_or(0.0);
+        for (ns, end, like) in &coded.entries {
+            let boot = coded.likes[*like as usize].boot;
+            let (real, is_real) = (boot.calibration.real_of_boot(*ns), boot.is_one_of_several);
+            let time = if is_real { real } else { *ns };
+            let start = self.start.get_or_insert(Start { time, real, is_real });
+            // In the order of the log, even where a ring's clock went back.
+            let own = (time - start.time) as f64;
+            self.moved += u64::from(own < last);
+            last = own.max(last);
+            self.times.push(last);
+            let (lane, site) = likes[*like as usize];
+            self.lanes.push(lane);
+            self.sites.push(site);
+            self.ends.push(before + *end as u32);
+        }
+        coded.clear();
         Ok(())
     }
 
-    fn add_site(&mut self, key: Option<(usize, u32, u8)>, entry: &Entry<'_>) -> u32 {
+    /// The index of an entry's site.
+    fn site(&mut self, entry: &Entry<'_>) -> u32 {
         let (site, template) = (entry.site(), entry.template());
-        let names = template.map_or(&[][..], |t| t.names());
-        let index = self.site_list.len() as u32;
-        self.site_list.push(Place {
-            level: match key {
-                Some((.., level)) => i32::from(site.map_or(level, |s| s.level).min(5)),
-                None => LOST,
-            },
-            line: site.map_or(0, |s| s.line),
-            file: name(site.map_or("", |s| &s.file)),
-            module: name(site.map_or("", |s| &s.module)),
-            format: name(site.map_or("", |s| &s.format)),
-            arguments: names.iter().map(|argument| name(argument)).collect(),
-        });
-        self.site_index.insert(key, index);
-        index
+        // 0 and the level are lines of other logs; none are losses.
+        let key = match entry.event.kind {
+            EventKind::Record { site, .. } => Some((entry.stream.file(), site, 0)),
+            EventKind::Line { level } => Some((entry.stream.file(), 0, level.unwrap_or(0))),
+            EventKind::Loss { .. } => None,
+        };
+        let (list, names) = (&mut self.site_list, template.map_or(&[][..], |t| t.names()));
+        *self.site_index.entry(key).or_insert_with(|| {
+            list.push(Place {
+                level: match key {
+                    Some((.., level)) => i32::from(site.map_or(level, |s| s.level).min(5)),
+                    None => LOST,
+                },
+                line: site.map_or(0, |s| s.line),
+                file: name(site.map_or("", |s| &s.file)),
+                module: name(site.map_or("", |s| &s.module)),
+                format: name(site.map_or("", |s| &s.format)),
+                arguments: names.iter().map(|argument| name(argument)).collect(),
+            });
+            list.len() as u32 - 1
+        })
     }
 
     fn lane(&mut self, entry: &Entry<'_>) -> u32 {
-        self.context.clear();
-        context(entry, &mut self.context);
-        escape_name(&mut self.context, 0);
-        let component = &entry.stream.component;
-        let key = (entry.boot.index, component.clone(), self.context.clone());
-        let list = &mut self.lane_list;
+        let mut writer = Vec::new();
+        context(entry, &mut writer);
+        escape_name(&mut writer, 0);
+        let (list, boot) = (&mut self.lane_list, entry.boot);
+        let key = (boot.index, entry.stream.component.clone(), writer);
         *self.lane_index.entry(key).or_insert_with_key(|(_, component, context)| {
             list.push(Lane {
-                host: match entry.boot.is_one_of_several {
-                    true => name(&entry.boot.name),
+                host: match boot.is_one_of_several {
+                    true => name(&boot.name),
                     false => String::new(),
                 },
                 component: name(component),
@@ -385,41 +430,41 @@ impl<W: Write> Html<W> {
         let about = self.about(host, release);
         let (middle, rest) = self.columns_at.split_once(COLUMNS).ok_or_else(missing)?;
         let (last, tail) = rest.split_once(ABOUT).ok_or_else(missing)?;
-        let mut out = finish(self.out)?;
+        let (mut out, packer) = self.out.finish()?;
         out.write_all(middle.as_bytes())?;
-        let mut columns = packed("columns", out);
+        let mut columns = Packed::new("columns", out, packer);
         for time in &self.times {
-            columns.write_all(&time.to_le_bytes())?;
+            columns.push(&time.to_le_bytes())?;
         }
         for (_, _, length) in self.spans.iter().flat_map(|kind| &kind.found) {
-            columns.write_all(&(*length as f64).to_le_bytes())?;
+            columns.push(&(*length as f64).to_le_bytes())?;
         }
         for end in &self.ends {
-            columns.write_all(&end.to_le_bytes())?;
+            columns.push(&end.to_le_bytes())?;
         }
         for kind in &self.spans {
             for (first, last, _) in &kind.found {
-                columns.write_all(&first.to_le_bytes())?;
-                columns.write_all(&last.to_le_bytes())?;
+                columns.push(&first.to_le_bytes())?;
+                columns.push(&last.to_le_bytes())?;
             }
             let time = |index: u32| self.times[index as usize] as i128;
             let spans = kind.found.iter();
             for row in lanes(spans.map(|(first, last, _)| (time(*first), time(*last)))) {
-                columns.write_all(&row.to_le_bytes())?;
+                columns.push(&row.to_le_bytes())?;
             }
         }
         let lists = [(&self.lanes, self.lane_list.len()), (&self.sites, self.site_list.len())];
         for (column, count) in lists {
             for n in column {
                 match wide(count) {
-                    true => columns.write_all(&n.to_le_bytes())?,
-                    false => columns.write_all(&(*n as u16).to_le_bytes())?,
+                    true => columns.push(&n.to_le_bytes())?,
+                    false => columns.push(&(*n as u16).to_le_bytes())?,
                 }
             }
             // So that what comes next is in its place.
-            columns.write_all(&[0; 2][..2 * (column.len() % 2 * usize::from(!wide(count)))])?;
+            columns.push(&[0; 2][..2 * (column.len() % 2 * usize::from(!wide(count)))])?;
         }
-        let mut out = finish(columns)?;
+        let (mut out, _) = columns.finish()?;
         out.write_all(last.as_bytes())?;
         out.write_all(&about)?;
         out.write_all(tail.as_bytes())?;

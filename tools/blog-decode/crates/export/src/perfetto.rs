@@ -20,9 +20,11 @@
 
 use std::{
     collections::HashMap,
+    hash::Hash,
     io::{self, Write},
     mem, ptr,
     sync::Arc,
+    thread::Scope,
 };
 
 use flate2::{write::ZlibEncoder, Compression};
@@ -35,6 +37,7 @@ use blog_decode_core::{
     },
     merge::EventKind,
     output::{context, level_name, Names},
+    queue::Queue,
     spans::{lanes, Found, Pair, Spans},
 };
 use blog_file::record::Task;
@@ -252,6 +255,40 @@ impl Interned {
     }
 }
 
+/// A site by file of the input and id; and a ring with its component.
+type SiteKey = (usize, u32);
+type RingKey = (Arc<str>, Ring);
+
+/// Numbers of what comes again and again: those that came last are found without a hash.
+struct Numbers<K> {
+    all: HashMap<K, u64>,
+    last: Vec<Option<(K, u64)>>,
+}
+
+impl<K> Default for Numbers<K> {
+    fn default() -> Self {
+        Self { all: HashMap::new(), last: (0..LAST).map(|_| None).collect() }
+    }
+}
+
+/// As many are found so.
+const LAST: usize = 256;
+
+impl<K: Clone + Eq + Hash> Numbers<K> {
+    /// The number of what has these bits and `is` what is meant, if it came lately.
+    fn last(&self, bits: u32, is: impl Fn(&K) -> bool) -> Option<u64> {
+        let (key, number) = self.last[bits as usize % LAST].as_ref()?;
+        is(key).then_some(*number)
+    }
+
+    /// The number of a key.
+    fn get(&mut self, bits: u32, key: K) -> Option<u64> {
+        let number = *self.all.get(&key)?;
+        self.last[bits as usize % LAST] = Some((key, number));
+        Some(number)
+    }
+}
+
 /// Ids of what is the same for all records of a call site.
 #[derive(Default)]
 struct OfSite {
@@ -280,13 +317,14 @@ fn is_telling(format: &str) -> bool {
 #[derive(Default)]
 pub struct Perfetto {
     interned: Interned,
-    /// By file of the input and id.
-    sites: HashMap<(usize, u32), OfSite>,
+    sites: Vec<OfSite>,
+    /// Where they are.
+    site_index: Numbers<SiteKey>,
     tracks: HashMap<Key, u64>,
     /// By boot and thread id.
     lives: HashMap<(usize, i32), Vec<Life>>,
-    /// Track by component and ring.
-    rings: HashMap<Arc<str>, HashMap<Ring, u64>>,
+    /// Tracks by ring of a thread.
+    rings: Numbers<RingKey>,
     spans: Vec<Kind>,
     /// Real time less boot time.
     offset: Option<i128>,
@@ -347,7 +385,7 @@ impl Perfetto {
                 begin(id, &mut self.inner);
                 uint(annotation::UINT, count, &mut self.inner);
                 message(event::ANNOTATION, &self.inner, &mut what);
-                self.message(&entry.message, &mut what);
+                self.message(entry, &mut what);
             }
             EventKind::Line { level } => {
                 self.categories(entry, level.map(level_name), &mut body);
@@ -400,16 +438,18 @@ impl Perfetto {
 
     /// Writes the slices, now that there are no more entries, and what is left in `packets`; the
     /// answer is what was found of each kind of spans.
-    pub fn end(&mut self, packets: &mut Vec<u8>, file: &mut dyn Write) -> io::Result<Vec<Found>> {
-        let (out, mut found) = (packets, Vec::new());
+    pub fn end(&mut self, mut packets: Packets<'_, '_>) -> io::Result<Vec<Found>> {
+        let mut found = Vec::new();
         for (index, mut kind) in mem::take(&mut self.spans).into_iter().enumerate() {
             kind.found.sort();
             let spans = kind.found.iter();
             let lanes = lanes(spans.map(|(slice, end)| (slice.start.into(), (*end).into())));
+            let out = &mut packets.waiting;
             let parent = self.describe(Key::Spans(index), None, out, |_, d| {
                 string(track::NAME, kind.name.as_bytes(), d);
             });
             for ((slice, end), lane) in kind.found.iter().zip(lanes) {
+                let out = &mut packets.waiting;
                 let lane = self.describe(Key::Lane(index, lane), Some(parent), out, |_, d| {
                     string(track::NAME, kind.name.as_bytes(), d);
                 });
@@ -425,11 +465,11 @@ impl Perfetto {
                 uint(event::TYPE, event::TYPE_SLICE_END, &mut body);
                 uint(event::TRACK, lane, &mut body);
                 self.event(*end, &body, out);
-                pack_full(out, file)?;
+                packets.pack_full()?;
             }
             found.push(kind.finder.found());
         }
-        pack(out, file)?;
+        packets.end()?;
         Ok(found)
     }
 
@@ -444,14 +484,17 @@ impl Perfetto {
     }
 
     /// Appends a message.
-    fn message(&mut self, text: &[u8], body: &mut Vec<u8>) {
+    fn message(&mut self, entry: &Entry<'_>, body: &mut Vec<u8>) {
         let id = match self.message_id {
             0 => self.interned.name(interned::ANNOTATION, MESSAGE.as_bytes()),
             id => id,
         };
         self.message_id = id;
         begin(id, &mut self.inner);
-        string(annotation::STRING, text, &mut self.inner);
+        match entry.is_plain {
+            true => message(annotation::STRING, &entry.message, &mut self.inner),
+            false => string(annotation::STRING, &entry.message, &mut self.inner),
+        }
         message(event::ANNOTATION, &self.inner, body);
     }
 
@@ -461,7 +504,14 @@ impl Perfetto {
             return string(event::NAME, &entry.message, what);
         };
         let (key, component) = ((entry.stream.file(), id), &entry.stream.component);
-        let (interned, of) = (&mut self.interned, self.sites.entry(key).or_default());
+        let index = self.site_index.last(id, |known| *known == key);
+        let index = index.or_else(|| self.site_index.get(id, key)).unwrap_or_else(|| {
+            let index = self.sites.len() as u64;
+            self.site_index.all.insert(key, index);
+            self.sites.push(OfSite::default());
+            index
+        }) as usize;
+        let (interned, of) = (&mut self.interned, &mut self.sites[index]);
         let address = ptr::from_ref(site) as usize;
         if of.address != address {
             *of = OfSite { address, ..OfSite::default() };
@@ -493,12 +543,9 @@ impl Perfetto {
         }
         uint(event::LOCATION, location, what);
         if name.is_some() && entry.message != site.format.as_bytes() {
-            self.message(&entry.message, what);
+            self.message(entry, what);
         }
-        let Some(of) = self.sites.get_mut(&key) else {
-            return;
-        };
-        let (interned, inner) = (&mut self.interned, &mut self.inner);
+        let (interned, inner, of) = (&mut self.interned, &mut self.inner, &mut self.sites[index]);
         for (i, (name, value, _)) in entry.arguments().enumerate() {
             if i == of.arguments.len() {
                 let name = of.names.add(name).as_bytes();
@@ -526,6 +573,23 @@ impl Perfetto {
 
     /// The track of an entry; describes it if it is new.
     fn track(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) -> u64 {
+        let (stream, component) = (entry.stream, &entry.stream.component);
+        let task = entry.task().filter(|_| stream.shared().is_none());
+        let ring = task.map(|task| (entry.boot.index, stream.id, task.pid, task.tgid));
+        let is_same = |(of, known): &RingKey| {
+            Some(*known) == ring && (Arc::ptr_eq(of, component) || of == component)
+        };
+        let known = self.rings.last(stream.id, is_same);
+        let key = ring.map(|ring| (component.clone(), ring)).filter(|_| known.is_none());
+        if let Some(uuid) = known.or_else(|| self.rings.get(stream.id, key.clone()?)) {
+            return uuid;
+        }
+        let uuid = self.new_track(entry, out);
+        self.rings.all.extend(key.map(|key| (key, uuid)));
+        uuid
+    }
+
+    fn new_track(&mut self, entry: &Entry<'_>, out: &mut Vec<u8>) -> u64 {
         let parent = match entry.task() {
             Some(task) => self.thread(entry, task, out),
             None => {
@@ -553,13 +617,7 @@ impl Perfetto {
 
     /// The track of a thread.
     fn thread(&mut self, entry: &Entry<'_>, task: &Task, out: &mut Vec<u8>) -> u64 {
-        let (stream, boot) = (entry.stream, entry.boot.index);
-        let ring = (boot, stream.id, task.pid, task.tgid);
-        let of = self.rings.get(&stream.component);
-        let of = of.filter(|_| stream.shared().is_none());
-        if let Some(uuid) = of.and_then(|rings| rings.get(&ring)) {
-            return *uuid;
-        }
+        let boot = entry.boot.index;
         let lives = self.lives.entry((boot, task.pid)).or_default();
         let is_known = lives.last_mut().is_some_and(|life| life.has(entry, task));
         if !is_known {
@@ -576,15 +634,10 @@ impl Perfetto {
         };
         let host = host_prefix(entry);
         let key = Key::Thread(boot, task.pid, life);
-        let uuid = match self.tracks.get(&key).filter(|_| is_known) {
+        match self.tracks.get(&key).filter(|_| is_known) {
             Some(uuid) => *uuid,
             None => self.describe_thread(key, (boot, task.tgid, process), &host, task, out),
-        };
-        if stream.shared().is_none() {
-            let of = self.rings.entry(stream.component.clone()).or_default();
-            of.insert(ring, uuid);
         }
-        uuid
     }
 
     fn describe_thread(
@@ -640,28 +693,62 @@ impl Perfetto {
     }
 }
 
-/// Writes packets once there are many.
-pub fn pack_full(packets: &mut Vec<u8>, file: &mut dyn Write) -> io::Result<()> {
-    match packets.len() {
-        ..CHUNK => Ok(()),
-        _ => pack(packets, file),
+/// Packs packets, as one that has them compressed.
+pub type Packer<'a> = Queue<'a, Vec<u8>, io::Result<Vec<u8>>>;
+
+/// Starts a packer, by so many other threads.
+pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> Packer<'a> {
+    Queue::new(scope, threads, || pack)
+}
+
+/// Where packets go.
+pub struct Packets<'a, 'w> {
+    /// Those that wait to be packed.
+    pub waiting: Vec<u8>,
+    packer: Packer<'a>,
+    file: &'w mut dyn Write,
+}
+
+impl<'a, 'w> Packets<'a, 'w> {
+    /// Starts before the first.
+    pub fn new(packer: Packer<'a>, file: &'w mut dyn Write) -> Self {
+        Self { waiting: Vec::new(), packer, file }
+    }
+
+    /// Has them packed once they are many.
+    pub fn pack_full(&mut self) -> io::Result<()> {
+        match self.waiting.len() {
+            ..CHUNK => Ok(()),
+            _ => self.pack(),
+        }
+    }
+
+    fn pack(&mut self) -> io::Result<()> {
+        if let Some(packed) = self.packer.full() {
+            self.file.write_all(&packed?)?;
+        }
+        self.packer.push(mem::take(&mut self.waiting));
+        Ok(())
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        if !self.waiting.is_empty() {
+            self.pack()?;
+        }
+        while let Some(packed) = self.packer.pop() {
+            self.file.write_all(&packed?)?;
+        }
+        Ok(())
     }
 }
 
-/// Writes packets as one that has them compressed, and takes them out.
-fn pack(packets: &mut Vec<u8>, file: &mut dyn Write) -> io::Result<()> {
-    if packets.is_empty() {
-        return Ok(());
-    }
+fn pack(packets: Vec<u8>) -> io::Result<Vec<u8>> {
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(packets)?;
-    packets.clear();
-    let mut packet = Vec::new();
+    packed.write_all(&packets)?;
+    let (mut packet, mut out) = (Vec::new(), Vec::new());
     message(packet::COMPRESSED, &packed.finish()?, &mut packet);
-    message(TRACE_PACKET, &packet, packets);
-    file.write_all(packets)?;
-    packets.clear();
-    Ok(())
+    message(TRACE_PACKET, &packet, &mut out);
+    Ok(out)
 }
 
 /// One instant in both clocks.
