@@ -105,10 +105,10 @@ impl<W: Write> Write for Parts<W> {
 }
 
 /// Packs pieces of a stream, of which one is the last.
-pub type Packer<'a> = Queue<'a, (Vec<u8>, bool), io::Result<Vec<u8>>>;
+pub type ReportPacker<'a> = Queue<'a, (Vec<u8>, bool), io::Result<Vec<u8>>>;
 
 /// Starts a packer, by another thread if that is worth it.
-pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> Packer<'a> {
+pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> ReportPacker<'a> {
     Queue::new(scope, threads.min(1), || {
         let new = || GzEncoder::new(Vec::new(), Compression::fast());
         let mut encoder = new();
@@ -124,7 +124,7 @@ pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> Packer<'a
 
 /// A stream.
 struct Packed<'a, W: Write> {
-    packer: Packer<'a>,
+    packer: ReportPacker<'a>,
     parts: Parts<W>,
     /// What waits to be packed.
     piece: Vec<u8>,
@@ -134,7 +134,7 @@ struct Packed<'a, W: Write> {
 const PIECE: usize = 64 << 10;
 
 impl<'a, W: Write> Packed<'a, W> {
-    fn new(class: &'static str, out: W, packer: Packer<'a>) -> Self {
+    fn new(class: &'static str, out: W, packer: ReportPacker<'a>) -> Self {
         Self { packer, parts: Parts::new(class, out), piece: Vec::new() }
     }
 
@@ -158,7 +158,7 @@ impl<'a, W: Write> Packed<'a, W> {
     }
 
     /// Ends it.
-    fn finish(mut self) -> io::Result<(W, Packer<'a>)> {
+    fn finish(mut self) -> io::Result<(W, ReportPacker<'a>)> {
         self.pack(true)?;
         while let Some(packed) = self.packer.pop() {
             self.parts.write_all(&packed?)?;
@@ -304,7 +304,7 @@ fn number(n: usize, out: &mut Vec<u8>) {
 
 impl<'a, W: Write> Html<'a, W> {
     /// Starts a report, which has spans of these kinds.
-    pub fn new(mut out: W, pairs: Vec<Pair>, packer: Packer<'a>) -> io::Result<Self> {
+    pub fn new(mut out: W, pairs: Vec<Pair>, packer: ReportPacker<'a>) -> io::Result<Self> {
         let missing = || io::Error::other("report.html has no place for the data");
         let page = SOURCES
             .iter()

@@ -246,10 +246,10 @@ struct Directory {
 }
 
 /// Writes rows to files. They need several times as long as it takes to collect them.
-pub type Packer<'a> = Queue<'a, (Rows, File), io::Result<()>>;
+pub type RowsPacker<'a> = Queue<'a, (Rows, File), io::Result<()>>;
 
 /// Starts a packer, by another thread if that is worth it.
-pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> io::Result<Packer<'a>> {
+pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> io::Result<RowsPacker<'a>> {
     let form = form().map_err(failure)?;
     let write = || {
         let form = form.clone();
@@ -261,7 +261,7 @@ pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> io::Resul
 /// Writes the files.
 pub struct Parquet<'a> {
     dir: PathBuf,
-    packer: Packer<'a>,
+    packer: RowsPacker<'a>,
     directories: Vec<Directory>,
     /// Which one, by day and boot.
     known: HashMap<(i64, usize), usize>,
@@ -272,7 +272,7 @@ pub struct Parquet<'a> {
 
 impl<'a> Parquet<'a> {
     /// Starts in an empty directory.
-    pub fn new(dir: &Path, packer: Packer<'a>) -> Self {
+    pub fn new(dir: &Path, packer: RowsPacker<'a>) -> Self {
         Self {
             dir: dir.into(),
             packer,

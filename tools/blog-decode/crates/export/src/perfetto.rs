@@ -694,10 +694,10 @@ impl Perfetto {
 }
 
 /// Packs packets, as one that has them compressed.
-pub type Packer<'a> = Queue<'a, Vec<u8>, io::Result<Vec<u8>>>;
+pub type TracePacker<'a> = Queue<'a, Vec<u8>, io::Result<Vec<u8>>>;
 
 /// Starts a packer, by so many other threads.
-pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> Packer<'a> {
+pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> TracePacker<'a> {
     Queue::new(scope, threads, || pack)
 }
 
@@ -705,13 +705,13 @@ pub fn packer<'a: 's, 's>(scope: &'s Scope<'s, '_>, threads: usize) -> Packer<'a
 pub struct Packets<'a, 'w> {
     /// Those that wait to be packed.
     pub waiting: Vec<u8>,
-    packer: Packer<'a>,
+    packer: TracePacker<'a>,
     file: &'w mut dyn Write,
 }
 
 impl<'a, 'w> Packets<'a, 'w> {
     /// Starts before the first.
-    pub fn new(packer: Packer<'a>, file: &'w mut dyn Write) -> Self {
+    pub fn new(packer: TracePacker<'a>, file: &'w mut dyn Write) -> Self {
         Self { waiting: Vec::new(), packer, file }
     }
 
