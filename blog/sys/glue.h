@@ -20,7 +20,7 @@ struct poll_table_struct;
 struct task_struct;
 struct vm_area_struct;
 
-/* tracepoint.c, for Rust and hookless.c. */
+/* tracepoint.c, for Rust and other files. */
 int blog_tracepoint_attach(const char *name, void *probe, void *data);
 void blog_tracepoint_detach(const char *name, void *probe, void *data);
 
@@ -28,8 +28,11 @@ void blog_tracepoint_detach(const char *name, void *probe, void *data);
 void blog_root_freeze(u64 counter, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
 		      const struct task_struct *tsk, s32 pid, s32 tgid, const char *comm);
 
-/* The seam: hook.c with patches to the core kernel, hookless.c without. */
-int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed));
+/* The seam: hook.c or task_hook.c, with a pointer in task_struct and without. */
+int blog_start_task_hook(void (*hook)(struct task_struct *tsk, bool freed));
+
+/* The same: hook.c with patches to the core kernel, hookless.c without. */
+void blog_start_crash_hook(void);
 bool blog_shows_addresses(const struct file *file);
 bool blog_boots_off(void);
 

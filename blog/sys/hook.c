@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The built-in part of BLog: the hook for a task with rings that ends or gets another name, and the
- * hook for a crash. The logger itself may be a module, so it registers its function here when it is
- * ready. At a crash there is no call of the module: that code is built in.
+ * The built-in part of BLog: the hook for a task with rings that ends or gets another name, if it
+ * has a pointer to them (else task_hook.c), and the hook for a crash. The logger itself may be a
+ * module, so it registers its function here when it is ready. At a crash there is no call of the
+ * module: that code is built in.
  *
  * Nothing here dereferences tsk->blog_tls, and nothing here is on a logging path.
  */
@@ -11,7 +12,6 @@
 #include <linux/compiler.h>
 #include <linux/export.h>
 #include <linux/fs.h>
-#include <linux/init.h>
 #include <linux/kallsyms.h>
 #include <linux/kdebug.h>
 #include <linux/kexec.h>
@@ -29,6 +29,7 @@
 
 #include "glue.h"
 
+#ifdef CONFIG_BLOG_TASK_POINTER
 /* Set once, when the logger starts. */
 static void (*blog_task_hook)(struct task_struct *tsk, bool freed);
 
@@ -47,12 +48,13 @@ void __blog_task_changed(struct task_struct *tsk, bool freed)
 }
 
 /* From here on, the hook is called. */
-int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed))
+int blog_start_task_hook(void (*hook)(struct task_struct *tsk, bool freed))
 {
 	WRITE_ONCE(blog_task_hook, hook);
 	return 0;
 }
-EXPORT_SYMBOL_GPL(blog_start_hooks);
+EXPORT_SYMBOL_GPL(blog_start_task_hook);
+#endif
 
 /*
  * Whether kernel addresses are for the user who opened a file: by the rule of /proc/kallsyms,
@@ -120,12 +122,12 @@ static int blog_died(struct notifier_block *nb, unsigned long event, void *args)
 
 static struct notifier_block blog_die_nb = { .notifier_call = blog_died };
 
-static int __init blog_hook_init(void)
+/* Once. Neither notifier fails that isn't there yet. */
+void blog_start_crash_hook(void)
 {
 	/* Without tracepoints, a crash by panic() is known when its notifiers are called. */
 	register_trace_console(blog_printed, NULL);
-	/* It fails where that is there already. */
 	atomic_notifier_chain_register(&panic_notifier_list, &blog_panic_nb);
-	return register_die_notifier(&blog_die_nb);
+	register_die_notifier(&blog_die_nb);
 }
-core_initcall(blog_hook_init);
+EXPORT_SYMBOL_GPL(blog_start_crash_hook);

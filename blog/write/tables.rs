@@ -447,10 +447,10 @@ pub(crate) unsafe extern "C" fn task_hook(task: *mut bindings::task_struct, free
 /// Registers the task hook, or does nothing on an error. Once, before anything can log.
 pub(crate) fn start_hook() -> Result {
     // SAFETY: Nothing can log yet. If the hook is registered, this code stays.
-    to_result(unsafe {
+    unsafe {
         task::init();
         hook::start_hooks(task_hook)
-    })
+    }
 }
 
 pub(crate) fn fill() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In place of hook.c, for a kernel without BLog's patches: tasks that end, crashes,
- * and the rights of readers, by what such a kernel exports. The comment of each
- * function has its limits; docs/stock.rst has all of them.
+ * In place of hook.c, for a kernel without BLog's patches: crashes, and the rights of
+ * readers, by what such a kernel exports. The comment of each function has its limits;
+ * docs/stock.rst has all of them.
  */
 
 #include <linux/atomic.h>
@@ -23,23 +23,6 @@
 #include <linux/user_namespace.h>
 
 #include "glue.h"
-
-static void (*blog_task_hook)(struct task_struct *tsk, bool freed);
-
-/*
- * A task has left its CPU for good and is known to nobody, a grace period ago.
- * Somebody may still hold a reference to it, but it doesn't log.
- */
-static void blog_task_freed(void *unused, struct task_struct *tsk)
-{
-	blog_task_hook(tsk, true);
-}
-
-/* The caller is about to store another name of @tsk. */
-static void blog_renamed(void *unused, struct task_struct *tsk, const char *comm)
-{
-	blog_task_hook(tsk, false);
-}
 
 static void blog_freeze_now(void)
 {
@@ -96,22 +79,13 @@ static int blog_died(struct notifier_block *nb, unsigned long event, void *args)
 
 static struct notifier_block blog_die_nb = { .notifier_call = blog_died };
 
-/* Only the first step can fail, and leaves nothing then. */
-int blog_start_hooks(void (*hook)(struct task_struct *tsk, bool freed))
+/* Once. Neither notifier fails that isn't there yet. */
+void blog_start_crash_hook(void)
 {
-	int ret;
-
-	blog_task_hook = hook;
-	ret = blog_tracepoint_attach("sched_process_free", blog_task_freed, NULL);
-	if (ret)
-		return ret;
-	/* Neither fails: each is registered once. */
 	atomic_notifier_chain_register(&panic_notifier_list, &blog_anchor.nb);
 	register_die_notifier(&blog_die_nb);
-	/* Without memory for one, a name is that of before, or a crash is known later. */
-	blog_tracepoint_attach("task_rename", blog_renamed, NULL);
+	/* Without memory for it, a crash is known later. */
 	blog_tracepoint_attach("console", blog_printed, NULL);
-	return 0;
 }
 
 /*

@@ -38,7 +38,7 @@ kernel_fragments() {
 	uml) echo common uml trace lockdown debug-contexts debug-memory blog-y ;;
 	# BLog built in, without any of its parts
 	uml-core) echo common uml trace lockdown debug-contexts debug-memory blog-core ;;
-	# The same with the part that BLOG_PART names, and KUnit. Deep tier
+	# The same with the part that BLOG_PART names, KUnit, and tasks in a hash table. Deep tier
 	uml-part) echo common uml trace lockdown debug-contexts debug-memory blog-core blog-part ;;
 	# CONFIG_BLOG=n: patched files compile to the same code as without BLog
 	uml-n) echo common uml trace lockdown debug-contexts debug-memory blog-n ;;

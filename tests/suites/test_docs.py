@@ -166,7 +166,6 @@ def test_the_guides_have_all_options_of_kconfig() -> None:
     options = set(re.findall(r"^config (\w+)$", kconfig, re.MULTILINE)) - {
         "BLOG_HOOKS",
         "BLOG_CLOCK_IS_MONO",
-        "BLOG_TASK_POINTER",
     }
     assert not [name for name in options if f"CONFIG_{name}" not in guide]
     selected = re.findall(r"^\tselect (\w+)$", kconfig, re.MULTILINE)
