@@ -28,7 +28,7 @@ use core::{
         AtomicPtr,
         AtomicU32,
         AtomicU64,
-        Ordering::Relaxed, //
+        Ordering::*, //
     }, //
 };
 use kernel::{
@@ -112,6 +112,8 @@ const PAGES_PER_SHELF: u32 = 8;
 const LEAST_SHELVES: u32 = 2;
 /// Of so many pages, one has rings from the start.
 const PAGES_PER_RINGS: u32 = 64;
+/// How many rings are found without a walk along the list of a task.
+const KNOWN: usize = 8;
 /// How often a ring is looked at that changes hands.
 const LOOKS: u32 = 100;
 const PER_CPU: u32 = Context::INTERRUPTS as u32;
@@ -221,6 +223,7 @@ impl Owned {
                 lendable: AtomicU32::new(0),
                 percpu,
                 shared,
+                known: [const { AtomicPtr::new(ptr::null_mut()) }; KNOWN],
                 mended: AtomicU64::new(0),
                 number: NUMBERS.fetch_add(1, Relaxed),
                 beside: AtomicPtr::new(ptr::null_mut()),
@@ -334,6 +337,8 @@ pub(crate) struct Memory {
     /// By CPU and context; empty where interrupts have no rings of their own.
     pub(crate) percpu: &'static [AtomicPtr<Ring>],
     shared: &'static [Shared],
+    /// Rings of tasks that are in no place of their tables any more: see [`Self::known`].
+    known: [AtomicPtr<Ring>; KNOWN],
     mended: AtomicU64,
     /// A later memory has a greater one.
     number: u32,
@@ -406,6 +411,23 @@ impl Memory {
     /// so all shared rings together may hold a quarter of what there is. Any context.
     pub(crate) fn max_shared(&self, max: u32) -> u32 {
         max.max(self.pool.store.data_pages() / 4 / (self.shared_rings() - WARN_RINGS))
+    }
+
+    /// A ring that the task with this table had here last; but other tasks use the same place. A
+    /// task that logs to many components finds its ring so, as its list of rings is long. Any
+    /// context.
+    pub(crate) fn known(&self, table: u32) -> Option<&Ring> {
+        // ORDERING: Acquire pairs with the store in `know`: the ring is there.
+        let ring = self.known[table as usize % KNOWN].load(Acquire);
+        // SAFETY: Only rings of this memory are put in.
+        unsafe { ring.as_ref() }
+    }
+
+    /// Has [`Self::known`] find this ring, which is one of this memory. Any context.
+    pub(crate) fn know(&self, table: u32, ring: &Ring) {
+        let ring = ptr::from_ref(ring).cast_mut();
+        // ORDERING: Release: who finds the ring finds it made.
+        self.known[table as usize % KNOWN].store(ring, Release);
     }
 
     /// Where the ring of an interrupt context on a CPU is kept; `None` where these have none.

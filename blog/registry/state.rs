@@ -207,8 +207,6 @@ pub(crate) struct State {
     memory: AtomicPtr<Memory>,
     /// How many want that it keeps what it has: see [`Self::is_frozen`].
     pub(crate) frozen: AtomicU32,
-    /// Rings of tasks that are in no place of their tables any more: see [`Self::ring_of`].
-    rings: [AtomicU32; 8],
     /// Settings, by [`Key`]; they are changed under the component's lock.
     settings: [AtomicU32; COUNT],
     found: Kept<Described>,
@@ -248,7 +246,6 @@ impl State {
             own,
             memory: AtomicPtr::new(ptr::null_mut()),
             frozen: AtomicU32::new(0),
-            rings: [const { AtomicU32::new(u32::MAX) }; 8],
             settings: settings.map(AtomicU32::new),
             found: Kept::new(Described {
                 root: Live::zeroed(),
@@ -293,13 +290,6 @@ impl State {
     fn own(&self) -> Option<&'static RawComponent> {
         // SAFETY: A state doesn't move once it has a place, and goes when nobody logs to it.
         self.own.as_ref().map(|own| unsafe { &*ptr::from_ref(own) })
-    }
-
-    /// Where the slow path keeps the id of the ring that the task with this table has; but other
-    /// tasks use the same place, and the id may be one of a memory before. A task that logs to many
-    /// components finds its ring there, as its list of rings is long. Any context.
-    pub(crate) fn ring_of(&self, table: u32) -> &AtomicU32 {
-        &self.rings[table as usize % self.rings.len()]
     }
 
     /// A setting. Any context.

@@ -85,6 +85,7 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
         state,
         memory,
         bytes,
+        place: raw.place(),
         frozen: root::frozen() || state.is_frozen(),
         here: tasks::here(),
     };
@@ -163,6 +164,8 @@ struct Call<'a> {
     state: &'a State,
     memory: &'a Memory,
     bytes: u32,
+    /// Of the component, in tables of tasks.
+    place: usize,
     /// The machine has crashed, or somebody wants it: old records stay, and new ones go where
     /// there is room.
     frozen: bool,
@@ -288,13 +291,14 @@ impl<'a> Call<'a> {
             }
             let table = tables::get(task, self.memory, cpu, steal)?;
             // A task's only ring is in its place.
-            let known = (!table.is_empty()).then(|| self.state.ring_of(table.index));
-            let ring = known.and_then(|known| {
-                let ring = self.memory.pool.store.ring(known.load(Relaxed));
-                let ring = ring.filter(|ring| table.has(ring));
-                ring.or_else(|| table.find(self.state.slot().into()))
-            });
-            let ring = match ring {
+            let has_others = !table.is_empty();
+            let known = has_others.then(|| self.memory.known(table.index));
+            if let Some(ring) = known.flatten().filter(|ring| table.has(ring)) {
+                table.show(ring, self.place);
+                return Some(ring);
+            }
+            let found = known.and_then(|_| table.find(self.state.slot().into()));
+            let ring = match found {
                 Some(ring) => ring,
                 // There would be no page for it.
                 None if self.frozen => return None,
@@ -303,10 +307,10 @@ impl<'a> Call<'a> {
                     (self.memory).ring_for(&owner, cpu, steal, |ring| table.add(ring))?
                 }
             };
-            if let Some(known) = known {
-                known.store(ring.id(), Relaxed);
+            if has_others {
+                self.memory.know(table.index, ring);
             }
-            table.show(ring);
+            table.show(ring, self.place);
             Some(ring)
         }
     }

@@ -6,10 +6,8 @@
 #[kunit_tests(blog_tables)]
 mod suite {
     use super::rig::*;
-    use core::{
-        ptr,
-        sync::atomic::Ordering::Relaxed, //
-    };
+    use crate::memory::pool::Store;
+    use core::ptr;
     use kernel::{
         blog::{
             ring_of,
@@ -83,7 +81,7 @@ mod suite {
         Rig::drop_all(rigs)
     }
 
-    /// A component keeps ids of rings by tasks, of which several use the same place.
+    /// A component knows rings by tasks, of which several use the same place.
     #[test]
     fn a_ring_that_was_kept_is_used_by_its_task_alone() -> Result {
         let rig = Rig::new(c"blog_test_kept", SMALL.size_kb(64))?;
@@ -93,7 +91,11 @@ mod suite {
         assert!(rig.log(10));
         let ids = Read::new(Some(state.clone()), 4096)?;
         for (n, id) in (11..).zip(ids.rings.iter().map(|ring| ring.id)) {
-            (0..8).for_each(|table| state.ring_of(table).store(id, Relaxed));
+            state.look_at_memory(|memory| {
+                let ring = memory.pool.store.ring(id)?;
+                (0..8).for_each(|table| memory.know(table, ring));
+                Some(())
+            });
             // SAFETY: There is none, so it takes the slow path.
             assert!(unsafe { log_to(rig.raw(), ptr::null(), n) });
         }

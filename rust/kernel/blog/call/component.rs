@@ -308,7 +308,7 @@ impl RawComponent {
     /// Its place in tasks' tables.
     #[cfg(CONFIG_BLOG_HOOKS)]
     #[inline(always)]
-    pub(super) fn place(&self) -> usize {
+    pub fn place(&self) -> usize {
         self.switch.place.load(Relaxed) as usize
     }
 

@@ -165,12 +165,13 @@ impl Tls {
     ///
     /// # Safety
     ///
-    /// The caller is a log call of this task, to the ring's component, and the ring is in the list.
+    /// The caller is a log call of this task, to the ring's component, whose place this is, and the
+    /// ring is in the list.
     #[inline]
-    pub unsafe fn show(&self, ring: &Ring) {
+    pub unsafe fn show(&self, ring: &Ring, place: usize) {
         // INVARIANT: By this function's requirement.
         // ORDERING: Only this task looks there.
-        self.rings[place_of(ring.slot()) as usize].store(ptr::from_ref(ring).cast_mut(), Relaxed);
+        self.rings[place].store(ptr::from_ref(ring).cast_mut(), Relaxed);
     }
 
     /// Adds a ring; where there is one already for its component, returns that: a log call that

@@ -4,7 +4,7 @@
 //! components that go are taken out.
 
 use crate::blog::ring::{Owner, PageHeader, Ring};
-use crate::blog::task::{Tls, PLACES};
+use crate::blog::task::{place_of, Tls, PLACES};
 use crate::blog::wire::record::Context;
 use crate::{model, thread};
 use core::ptr;
@@ -64,7 +64,7 @@ impl Task {
             assert!(self.table.find(ring.slot()).is_none());
             ring.adopt(&owner);
             assert!(self.table.add(ring).is_ok());
-            self.table.show(ring);
+            self.table.show(ring, place_of(ring.slot()) as usize);
         }
     }
 
