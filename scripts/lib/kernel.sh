@@ -9,7 +9,7 @@
 # with a copy of the first one's build.
 
 # kernel_flavours: prints all flavours
-kernel_flavours() { echo x86 x86-y x86-debug x86-rt x86-parallel x86-kcsan x86-lto arm64 riscv64 uml uml-core uml-part uml-n uml-bench uml-net; }
+kernel_flavours() { echo x86 x86-y x86-core x86-debug x86-rt x86-parallel x86-kcsan x86-lto arm64 riscv64 uml uml-core uml-part uml-n uml-bench uml-net; }
 
 # kernel_fragments FLAVOUR: prints config fragments, later ones win. Each flavour's purpose:
 kernel_fragments() {
@@ -19,6 +19,8 @@ kernel_fragments() {
 	# BLog built in, from before jump labels are ready on; masks in compound_info;
 	# Binder. Deep tier
 	x86-y) echo common x86 crash distro lockdown blog-y binder ;;
+	# BLog built in, without any of its parts: its costs. Deep tier
+	x86-core) echo common x86 crash trace blog-core ;;
 	# Catches failed allocations, locking, use-after-free and overflows. Deep tier
 	x86-debug) echo common x86 blog-m debug-contexts debug-memory lockdep kasan faults ;;
 	# Softirqs are tasks. Run by hand

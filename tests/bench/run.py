@@ -11,6 +11,7 @@ setups; without a name, the first three:
                 build=DIR, of any x86 build with BLog: after a change of the fast path, build
                 rust/ and blog/ there, then this.
   arm64         the same on that architecture
+  core          the same of the core of BLog alone
   decode        how fast decoders are: blog-decode, trace-cmd and babeltrace2; boots no kernel
   docs          measures nothing: puts tables and plots into the pages
 
@@ -61,6 +62,7 @@ SETUPS = {
         "rounds_each": "100", "n": "2000"},
     "instructions": COUNTED | {"mem": "512", "build": ""},
     "arm64": COUNTED | {"flavour": "arm64", "mem": "512", "args": ""},
+    "core": COUNTED | {"flavour": "x86-core", "mem": "512", "clock": ""},
     # Without hooks
     "stock": COUNTED | {"flavour": "stock", "build": ""},
 }  # fmt: skip
@@ -189,7 +191,7 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
     if setup == "reading":
         programs["bin/reading"] = work / "reading"
         call("cc", "-O2", "-static", "-o", work / "reading", GUEST / "reading.c")
-    elif param["icount"] == "yes" and setup != "stock":
+    elif param["icount"] == "yes" and setup not in ("core", "stock"):
         with step("call sites"):
             site_bytes(kernel, work)
     if param["fio"] == "yes":
@@ -228,7 +230,8 @@ def run(setup: str, param: dict[str, str], work: Path) -> None:
     script = GUEST / ("reading.sh" if setup == "reading" else "peers.sh")
     result = vm.run(
         work, kernel, script, files=files, programs=programs,
-        machine=machine, seconds=float(param["secs"]), warn=setup not in ("instructions", "arm64"),
+        machine=machine, seconds=float(param["secs"]),
+        warn=setup not in ("instructions", "arm64", "core"),
         echo=lambda line: print(f"    {line}", flush=True))  # fmt: skip
     took, others = time.monotonic() - start, by_others() - others
     os.sched_setaffinity(0, cpus)
@@ -320,7 +323,7 @@ def main() -> int:
         print(f"Setup {setup}", flush=True)
         try:
             run(setup, SETUPS[setup], OUT / setup)
-            if setup in ("instructions", "arm64", "stock"):
+            if setup in ("instructions", "arm64", "core", "stock"):
                 bad |= show(OUT / setup / "out")
         except Failed as why:
             print(f"{setup} has failed: {why}", file=sys.stderr)

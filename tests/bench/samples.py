@@ -92,6 +92,8 @@ class Run:
         )
         self.each: list[int] = []
         self.new: list[tuple[int, int]] = []
+        # Of one task that logs to so many components: how many, and ticks
+        self.many: list[tuple[int, int]] = []
         self.clocks: list[tuple[int, int]] = []
         # What traffic.read() finds: logger -> kind of record -> records in 1 MiB
         self.traffic: dict[str, dict[str, float]] = {}
@@ -110,6 +112,8 @@ class Run:
                 self.each.append(int(words[0]))
             elif kind == "new":
                 self.new.append((int(words[0]), int(words[1])))
+            elif kind == "many":
+                self.many.append((int(words[0]), int(words[1])))
             elif kind == "clocks":
                 self.clocks.append((int(words[0]), int(words[1])))
             else:
@@ -179,6 +183,14 @@ class Run:
             self.make("page_turn/task", extra),
             self.make("page_turn_per_record.2/task", [mean]),
         )
+
+    def many_components(self) -> Value:
+        """A record of a task that logs to many components by turns."""
+        if not self.many:
+            raise Missing(f"many components were not measured in {self.setup}")
+        scale = self.scale()
+        each = [ticks / count * scale for count, ticks in self.many]
+        return self.make("record_to_many_components.2/task", each)
 
     def first_records(self) -> tuple[Value, Value]:
         """The first record of a new task, and its second."""

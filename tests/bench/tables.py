@@ -121,6 +121,10 @@ def details(run: Run) -> Iterator[Value]:
     if run.each:
         yield from run.page_turns()
         yield from run.first_records()
+    with contextlib.suppress(Missing):
+        yield run.cost("blog_on", "2", "turns_1024", "default_size")
+    with contextlib.suppress(Missing):
+        yield run.many_components()
 
 
 def beyond_clocks(run: Run) -> Iterator[Value]:

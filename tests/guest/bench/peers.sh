@@ -26,6 +26,12 @@ all="empty. loop. blog_ clock_ function_ none. none_ trace_printk. event_ pr_deb
 run "cases task $rounds $n $all"
 run "cases softirq $rounds $n empty. loop. blog_on. trace_printk. event_on."
 run "cases hardirq $rounds $n empty. loop. blog_on. trace_printk. event_on."
+if [ "$icount" != yes ]; then
+	# Caches are what matters here. Each task has some pages by the second round.
+	for tasks in 1 64 256 1024; do
+		run "turns $tasks $turn_rounds 40960 empty.2 loop.2 blog_on.2 trace_printk.2 event_on.2"
+	done
+fi
 if [ $tracing = yes ]; then
 	# ftrace's own clock may cost nothing (UML counts ticks), so also with the one
 	# that BLog has where it has no counter.
@@ -33,12 +39,6 @@ if [ $tracing = yes ]; then
 	set_file mono $TRACING/trace_clock
 	run "cases task $rounds $n empty. loop. blog_on. trace_printk. event_on."
 	set_file local $TRACING/trace_clock
-fi
-if [ "$icount" != yes ]; then
-	# Caches are what matters here. Each task has some pages by the second round.
-	for tasks in 1 64 256 1024; do
-		run "turns $tasks $turn_rounds 40960 empty.2 loop.2 blog_on.2 trace_printk.2 event_on.2"
-	done
 fi
 say "costs are measured"
 
@@ -50,6 +50,15 @@ if [ "$icount" = yes ]; then
 	[ ! -d $BLOG/bench ] || bytes_of_blog
 	if [ $tracing = yes ]; then bytes_of_ftrace; fi
 	say "bytes are measured"
+fi
+if [ "$icount" = yes ] && [ -d $BLOG/bench ]; then
+	# More tasks than the component has pages, which is as large as most are
+	run "mark default_size"
+	set_file 1024 $BLOG/bench/size_kb
+	run "turns 1024 2 40960 empty.2 blog_on.2"
+	set_file 131072 /sys/module/blog/parameters/max_kb
+	run "many 900"
+	say "many tasks and components are measured"
 fi
 keep_results
 

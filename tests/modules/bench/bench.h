@@ -22,6 +22,7 @@ struct bench_case {
 extern const struct bench_case bench_blog_cases[];
 void bench_blog_each(u32 *ticks, u32 n);
 void bench_blog_once(u32 i);
+u64 bench_blog_many(u32 count);
 
 /* In task/mod.rs, or norust.c */
 extern const struct bench_case bench_none_cases[];

@@ -6,10 +6,15 @@
 #![allow(asm_sub_register)]
 
 use core::arch::asm;
-use kernel::blog::{
-    blog_component,
-    blog_debug,
-    blog_log, //
+use kernel::{
+    blog::{
+        blog_component,
+        blog_debug,
+        blog_log,
+        Config, //
+    },
+    prelude::*,
+    str::CString, //
 };
 
 mod case;
@@ -274,6 +279,32 @@ unsafe extern "C" fn bench_blog_each(ticks: *mut u32, n: u32) {
         // SAFETY: By this function's requirements.
         unsafe { *ticks.add(i as usize) = end.wrapping_sub(start) as u32 };
     }
+}
+
+/// Logs by turns to so many components, each of the smallest size: returns what the last one of a
+/// few rounds took.
+fn many(count: u32) -> Result<u64> {
+    let mut all = KVVec::with_capacity(count as usize, GFP_KERNEL)?;
+    for i in 0..count {
+        let name = CString::try_from_fmt(fmt!("bench_many-{i}"))?;
+        let one = NEW.instance_with(&name, Config::new().size_kb(64).ring_kb(16));
+        all.push(one, GFP_KERNEL)?;
+    }
+    let mut ticks = 0;
+    for _ in 0..4 {
+        let start = counter();
+        for (one, i) in all.iter().zip(0..) {
+            blog_log!(one, "{} {}", u32::by(i), u64::by(i));
+        }
+        ticks = counter().wrapping_sub(start);
+    }
+    Ok(ticks)
+}
+
+/// The same; 0 without memory for it.
+#[no_mangle]
+extern "C" fn bench_blog_many(count: u32) -> u64 {
+    many(count).unwrap_or(0)
 }
 
 /// Logs one record to a component that nobody else logs to.

@@ -9,6 +9,7 @@
  *						stands for all that begin so
  *	each N					N records of two scalars, one by one
  *	new N					the first two records of N new tasks
+ *	many N					a task logs to N components by turns
  *	turns TASKS ROUNDS N NAME...		these cases, N times in every round by
  *						TASKS tasks that wake each other
  *	mark NAME				gives the following samples that name
@@ -163,6 +164,13 @@ static int measure_new(u32 n)
 	return ret;
 }
 
+static int measure_many(u32 n)
+{
+	u64 ticks = bench_blog_many(n);
+
+	return ticks ? tell("many %u %llu\n", n, ticks) : -ENOMEM;
+}
+
 static int run_line(char **words, int count)
 {
 	u32 numbers[3] = {};
@@ -190,6 +198,8 @@ static int run_line(char **words, int count)
 		return measure_each(numbers[0]);
 	if (count == 2 && !strcmp(words[0], "new") && numbers[0])
 		return measure_new(numbers[0]);
+	if (count == 2 && !strcmp(words[0], "many") && numbers[0])
+		return measure_many(numbers[0]);
 	return -EINVAL;
 }
 

@@ -22,6 +22,11 @@ void bench_blog_each(u32 *ticks, u32 n)
 	}
 }
 
+u64 bench_blog_many(u32 count)
+{
+	return 0;
+}
+
 void bench_blog_once(u32 i)
 {
 	BENCH_ARGS_2(i);
