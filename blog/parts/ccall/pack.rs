@@ -14,11 +14,7 @@ use core::ptr;
 use kernel::blog::{
     unaligned::store_unaligned,
     wire::{
-        pack::{
-            self,
-            SOCKADDR_SIZE,
-            W1, //
-        },
+        pack,
         types::{
             self,
             Privacy,
@@ -140,10 +136,10 @@ pub(crate) unsafe fn pack_simple(
             // SAFETY: There is a byte.
             unsafe { to.write(len as u8) };
             len + 1
-        } else if (W1..=pack::W8).contains(&code) {
+        } else if (pack::W1..=pack::W8).contains(&code) {
             // SAFETY: There are 8 bytes.
             unsafe { store_unaligned(to, arg) };
-            1 << (code - W1)
+            1 << (code - pack::W1)
         } else {
             return None;
         };
@@ -273,8 +269,8 @@ impl Packer {
                 code = next();
             }
             match code {
-                W1..=pack::W8 => {
-                    let (value, size) = (arg(), 1 << (code - W1));
+                pack::W1..=pack::W8 => {
+                    let (value, size) = (arg(), 1 << (code - pack::W1));
                     match is_private {
                         true => self.private_number(value, size),
                         false => self.number(value, size),
@@ -307,7 +303,7 @@ impl Packer {
                     let (prints, at) = (next(), arg());
                     // SAFETY: As `memory` says.
                     let copy = |dst| unsafe { copy_socket(dst, at, prints) };
-                    self.memory(SOCKADDR_SIZE, at, copy);
+                    self.memory(pack::SOCKADDR_SIZE, at, copy);
                 }
                 pack::PART => {
                     let (size, pairs) = match next() {
@@ -534,13 +530,13 @@ unsafe fn copy_pairs(dst: *mut u8, address: u64, size: usize, pairs: u16) -> boo
 ///
 /// # Safety
 ///
-/// `dst` is valid for writes of [`SOCKADDR_SIZE`] bytes.
+/// `dst` is valid for writes of [`pack::SOCKADDR_SIZE`] bytes.
 unsafe fn copy_socket(dst: *mut u8, address: u64, prints: u8) -> bool {
     let has = |bit, pairs| if prints & bit != 0 { pairs } else { 0 };
     let mut family = [0; 2];
     // SAFETY: There are two bytes in `family`; and by this function's requirement.
     unsafe {
-        ptr::write_bytes(dst, 0, SOCKADDR_SIZE);
+        ptr::write_bytes(dst, 0, pack::SOCKADDR_SIZE);
         if !copy_nofault(family.as_mut_ptr(), address, 2) {
             return false;
         }
@@ -548,7 +544,7 @@ unsafe fn copy_socket(dst: *mut u8, address: u64, prints: u8) -> bool {
             AF_INET => copy_pairs(dst, address, 16, 0x000d | has(pack::PORT, 2)),
             AF_INET6 => {
                 let more = has(pack::PORT, 2) | has(pack::FLOW, 0xc) | has(pack::SCOPE, 0x3000);
-                copy_pairs(dst, address, SOCKADDR_SIZE, 0x0ff1 | more)
+                copy_pairs(dst, address, pack::SOCKADDR_SIZE, 0x0ff1 | more)
             }
             // All that is printed is that it is none of these.
             _ => true,

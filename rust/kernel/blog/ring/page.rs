@@ -14,7 +14,6 @@ use super::super::wire::{
 };
 use core::{
     cell::UnsafeCell,
-    mem,
     ptr,
     sync::atomic::{
         fence,
@@ -97,7 +96,7 @@ pub struct PageHeader {
     pub(super) commit: AtomicU64,
 }
 
-const _: () = assert!(core::mem::size_of::<PageHeader>() == PAGE_HEADER_SIZE);
+const _: () = assert!(size_of::<PageHeader>() == PAGE_HEADER_SIZE);
 // What `wire/` reads and writes as bytes, rings store as numbers.
 const _: () = assert!(cfg!(target_endian = "little"));
 
@@ -221,7 +220,7 @@ impl PageHeader {
         *head = info.bytes();
         // SAFETY: The page is larger than its header.
         let mut from = unsafe { page.add(1) }.cast::<Word>();
-        let mut words = body.chunks_exact_mut(mem::size_of::<Word>());
+        let mut words = body.chunks_exact_mut(size_of::<Word>());
         for word in &mut words {
             // SAFETY: The page has at least `len` bytes, and is aligned to 8. About the writer that
             // may take the page away meanwhile, see "Data race by design" above.

@@ -13,10 +13,7 @@ use super::super::{
 use core::{
     ffi::c_void,
     iter,
-    mem::{
-        self,
-        offset_of, //
-    },
+    mem::offset_of,
     ptr,
     sync::atomic::{
         AtomicPtr,
@@ -63,7 +60,7 @@ pub struct Tls {
 impl Tls {
     /// Where crash tools find what they need: see `wire/dump.rs`.
     pub const LAYOUT: dump::TlsLayout = dump::TlsLayout {
-        size: mem::size_of::<Self>() as u32,
+        size: size_of::<Self>() as u32,
         first: offset_of!(Self, first) as u32,
         task: offset_of!(Self, task) as u32,
         reserved: 0,
@@ -71,7 +68,7 @@ impl Tls {
 
     /// For [`ABI`](super::super::call::abi::ABI).
     pub(in super::super) const SHAPE: [usize; 4] = [
-        mem::size_of::<Self>(),
+        size_of::<Self>(),
         offset_of!(Self, rings),
         PLACES,
         offset_of!(Self, task),
