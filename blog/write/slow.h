@@ -7,7 +7,7 @@
 #include <linux/blog.h>
 #include <linux/types.h>
 
-/* Where a record goes; struct Place of rust/kernel/blog/ring/. */
+/* Where a record goes; struct Reservation of rust/kernel/blog/ring/. */
 struct blog_place {
 	const void *ring;
 	u64 ts;

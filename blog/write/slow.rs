@@ -16,7 +16,7 @@ use kernel::blog::{
     ring::{
         Mode,
         Owner,
-        Place,
+        Reservation,
         Ring,
         Writing, //
     },
@@ -64,7 +64,7 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
     begun: Option<Writing<'a>>,
     bytes: u32,
     ts: u64,
-) -> Place<'a> {
+) -> Reservation<'a> {
     // SAFETY: The caller is a log call.
     let (state, memory) = unsafe {
         let state = state_of(raw);
@@ -76,10 +76,10 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
             let is_off = raw.threshold() == 0;
             let cause = if is_off { Lost::Disabled } else { Lost::NoRing };
             state.count_lost(cause, 1);
-            return Place::NONE;
+            return Reservation::NONE;
         }
         // It stands in for an instance that could not be made, and is off.
-        (None, _) => return Place::NONE,
+        (None, _) => return Reservation::NONE,
     };
     let call = Call {
         state,
@@ -90,8 +90,8 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
         here: tasks::here(),
     };
 
-    if begun.is_none() && ts == Place::WARNS {
-        if let Some(place) = call.warn_place() {
+    if begun.is_none() && ts == Reservation::WARNS {
+        if let Some(place) = call.reserve_warn() {
             return place;
         }
     }
@@ -102,7 +102,7 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
         own.and_then(|own| unsafe { own.begin(|| own.slot()) })
     });
     let cause = match begun {
-        Some(writing) => match call.own_place(writing, ts) {
+        Some(writing) => match call.reserve_own(writing, ts) {
             Ok(found) => return found,
             Err(cause) => cause,
         },
@@ -112,7 +112,7 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
     };
     // A ring that is full in discard mode has what it is meant to have.
     if cause != Lost::Full {
-        if let Some(place) = call.shared_place() {
+        if let Some(place) = call.reserve_shared() {
             return place;
         }
     }
@@ -120,7 +120,7 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
         Some(own) => own.count_lost(cause, 1),
         None => call.state.count_lost(cause, 1),
     }
-    Place::NONE
+    Reservation::NONE
 }
 
 /// A log call has stored a record of a component that is watched: see `kernel::blog::call::abi`.
@@ -176,7 +176,7 @@ struct Call<'a> {
 impl<'a> Call<'a> {
     /// A place in the calling context's own ring, in which the record has begun, at `ts` if that
     /// isn't 0. An error isn't counted yet.
-    fn own_place<'b>(&self, writing: Writing<'b>, ts: u64) -> Result<Place<'b>, Lost> {
+    fn reserve_own<'b>(&self, writing: Writing<'b>, ts: u64) -> Result<Reservation<'b>, Lost> {
         let ts = match ts {
             0 => writing.not_before_last(clock::now()),
             read => clock::still(read),
@@ -196,17 +196,17 @@ impl<'a> Call<'a> {
             }
         }
         let writing = Some(writing);
-        Ok(Place { writing, ts })
+        Ok(Reservation { writing, ts })
     }
 
     /// A place in one of the component's shared rings.
-    fn shared_place(&self) -> Option<Place<'a>> {
+    fn reserve_shared(&self) -> Option<Reservation<'a>> {
         let max = self.memory.max_shared(self.state.max_pages());
         self.place_in(WARN_RINGS..self.memory.shared_rings(), false, |_| max)
     }
 
     /// A place in what is for warnings and errors only, if there is a share of these.
-    fn warn_place(&self) -> Option<Place<'a>> {
+    fn reserve_warn(&self) -> Option<Reservation<'a>> {
         self.place_in(0..WARN_RINGS, true, |id| self.memory.pool.warn_pages(id))
     }
 
@@ -217,7 +217,7 @@ impl<'a> Call<'a> {
         rings: Range<u32>,
         share: bool,
         max: impl Fn(u32) -> u32,
-    ) -> Option<Place<'a>> {
+    ) -> Option<Reservation<'a>> {
         let (count, who) = (rings.len() as u32, self.caller());
         (0..count.min(SHARED_TRIES)).find_map(|i| {
             let id = rings.start + who.cpu.wrapping_add(i) % count;

@@ -49,7 +49,7 @@ mod memory_suite {
             ring::{
                 Mode,
                 Owner,
-                Place, //
+                Reservation, //
             },
             wire::record::{
                 Context,
@@ -180,7 +180,7 @@ mod memory_suite {
         // SAFETY: What `blog_reserve` returns is as `put` demands, and 16 bytes are a header and a
         // number.
         unsafe {
-            blog_reserve(rig.raw(), None, 16, Place::WARNS).put(16, site, |to| {
+            blog_reserve(rig.raw(), None, 16, Reservation::WARNS).put(16, site, |to| {
                 to.cast::<u64>().write_unaligned(WARNING + n);
             })
         }

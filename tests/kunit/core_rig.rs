@@ -25,7 +25,7 @@ use kernel::{
     blog::{
         ring::{
             Mode,
-            Place,
+            Reservation,
             Ring, //
         },
         root::blog_root,
@@ -200,7 +200,7 @@ pub(crate) unsafe fn log_to(raw: &RawComponent, ring: *const Ring, n: u64) -> bo
         let slot = || raw.switch().slot.load(Relaxed);
         match (*ring).write(slot, 16, SITE << LEN_BITS, |_| clock::fast(), fill) {
             Ok(()) => true,
-            Err(Place { writing, ts }) => {
+            Err(Reservation { writing, ts }) => {
                 blog_reserve(raw, writing, 16, ts).put(16, SITE << LEN_BITS, fill)
             }
         }

@@ -157,8 +157,9 @@ pub(crate) unsafe extern "C" fn blog_write_packed(
 ///
 /// # Safety
 ///
-/// The site is on for `component`, and has this id, or one more if it is a warning or an error:
-/// [`Place::WARNS`](kernel::blog::ring::Place::WARNS). With these codes, no record is too long.
+/// The site is on for `component`, and has this id, or one more if it is a warning or an error: see
+/// [`Reservation::WARNS`](kernel::blog::ring::Reservation::WARNS). With these codes, no record is
+/// too long.
 pub(crate) unsafe fn write<A: AsRef<[u64]>>(
     component: &RawComponent,
     site_shl10: u32,

@@ -8,7 +8,7 @@ use core::{
     ptr,
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
-use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Place, Ring, Writing, ROOM};
+use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Reservation, Ring, Writing, ROOM};
 use kernel::blog::wire::dump;
 use kernel::blog::wire::{
     page::{PageInfo, PAGE_HEADER_SIZE, RINGS_MAGIC},
@@ -205,20 +205,20 @@ impl Rig {
         begun: Option<Writing<'a>>,
         bytes: u32,
         ts: u64,
-    ) -> Place<'a> {
+    ) -> Reservation<'a> {
         let cause = match begun {
             Some(writing) => {
                 let pages = self.pool.pages(cpu(), self.steal);
                 // SAFETY: All pages are of this pool.
                 match unsafe { writing.turn(&pages, self.mode, self.max_pages, bytes, ts) } {
-                    Ok(()) => return Place { writing: Some(writing), ts },
+                    Ok(()) => return Reservation { writing: Some(writing), ts },
                     Err(cause) => cause,
                 }
             }
             None => Lost::Nested,
         };
         ring.count_lost(cause, 1);
-        Place::NONE
+        Reservation::NONE
     }
 
     /// Logs one record of `who` into a shared ring.
@@ -229,7 +229,7 @@ impl Rig {
         unsafe {
             let who = (who, &self.last[ring.id() as usize]);
             ring.begin_shared(&pages, self.mode, self.max_pages, 16, || ts, who)
-                .unwrap_or(Place::NONE)
+                .unwrap_or(Reservation::NONE)
                 .put(16, 1 << LEN_BITS, |to| to.cast::<[u8; 8]>().write(*payload))
         }
     }
@@ -258,7 +258,7 @@ impl Rig {
             let site = site << LEN_BITS;
             match ring.write(|| SLOT.into(), bytes, site, |_| Some(ts), fill) {
                 Ok(()) => true,
-                Err(Place { writing, ts }) => {
+                Err(Reservation { writing, ts }) => {
                     self.reserve(ring, writing, bytes, ts).put(bytes, site, fill)
                 }
             }

@@ -6,7 +6,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use kernel::blog::{
-    ring::{Mode, Owner, Pages, Place, Ring, Writing},
+    ring::{Mode, Owner, Pages, Reservation, Ring, Writing},
     Loaded, RawComponent, Site,
 };
 
@@ -31,9 +31,9 @@ pub fn switch_site(site: &Site) {
 }
 
 // A record that may be larger than the room that there is.
-pub fn put(place: Place<'_>) {
+pub fn put(place: Reservation<'_>) {
     place.put(8, 1 << 10, |_| ());
-//~ ^ call to unsafe function `Place::<'_>::put` is unsafe and requires unsafe function or block
+//~ ^ call to unsafe function `Reservation::<'_>::put` is unsafe and requires unsafe function or block
 }
 
 // A ring whose page is no page.

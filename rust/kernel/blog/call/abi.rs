@@ -15,7 +15,7 @@ use super::super::task;
 use super::{
     super::{
         ring::{
-            Place,
+            Reservation,
             Ring,
             Writing, //
         },
@@ -34,10 +34,10 @@ const VERSION: usize = 1;
 /// that both have access to. `blog/` compares it where they aren't built together.
 #[doc(hidden)]
 pub const ABI: u32 = {
-    const PLACE: [usize; 3] = [
-        size_of::<Place<'_>>(),
-        offset_of!(Place<'_>, writing),
-        offset_of!(Place<'_>, ts),
+    const RESERVATION: [usize; 3] = [
+        size_of::<Reservation<'_>>(),
+        offset_of!(Reservation<'_>, writing),
+        offset_of!(Reservation<'_>, ts),
     ];
     const ALL: &[&[usize]] = &[
         &[VERSION],
@@ -46,7 +46,7 @@ pub const ABI: u32 = {
         &Tls::SHAPE,
         #[cfg(CONFIG_BLOG_HOOKS)]
         &task::SHAPE,
-        &PLACE,
+        &RESERVATION,
     ];
     let (mut hash, mut i) = (0xcbf2_9ce4_8422_2325_u64, 0);
     while i < ALL.len() {
@@ -89,13 +89,13 @@ unsafe extern "C" {
     ///
     /// The caller is a log call to the component. Where a record has begun, it is in
     /// the ring of the calling context and of this component, at `ts` if that isn't 0. Otherwise
-    /// `ts` is 0 or [`Place::WARNS`].
+    /// `ts` is 0 or [`Reservation::WARNS`].
     pub(super) unsafe fn blog_reserve<'a>(
         c: &RawComponent,
         writing: Option<Writing<'a>>,
         bytes: u32,
         ts: u64,
-    ) -> Place<'a>;
+    ) -> Reservation<'a>;
 
     /// Looks at the arguments that are stored of a record, before it is published. Runs in any
     /// context.

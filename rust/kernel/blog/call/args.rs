@@ -18,7 +18,7 @@ use super::arg::BlogArg;
 #[cfg(CONFIG_BLOG_HOOKS)]
 use super::{
     super::ring::{
-        Place,
+        Reservation,
         Writing, //
     },
     component::RawComponent,
@@ -136,8 +136,8 @@ macro_rules! impl_args {
                     // SAFETY: By our caller's promise; `store` stores `size` bytes.
                     unsafe {
                         let store = |dst| args.store(dst);
-                        if let Err(place) = write(component, site_shl10, args.size(), store) {
-                            let Place { writing, ts } = place;
+                        if let Err(reservation) = write(component, site_shl10, args.size(), store) {
+                            let Reservation { writing, ts } = reservation;
                             blog_record_slow(any, component, site_shl10, $($name,)* writing, ts);
                         }
                     }
@@ -171,7 +171,7 @@ macro_rules! impl_args {
                             id,
                             $(self.$index.pass_by(|| component.privacy()),)*
                             None,
-                            Place::WARNS,
+                            Reservation::WARNS,
                         )
                     } else {
                         blog_record(

@@ -92,7 +92,7 @@ pub(super) unsafe fn write<'a>(
     site_shl10: u32,
     size: usize,
     store: impl FnOnce(*mut u8),
-) -> Result<(), ring::Place<'a>> {
+) -> Result<(), ring::Reservation<'a>> {
     let (clock, ring) = (clock(), ring(component));
     let slot = || component.slot();
     let bytes = (HEADER_SIZE + size) as u32;
@@ -107,7 +107,7 @@ pub(super) unsafe fn write<'a>(
 /// # Safety
 ///
 /// [`write()`] has just returned these two for the same arguments; or they are `None` and
-/// [`ring::Place::WARNS`].
+/// [`ring::Reservation::WARNS`].
 #[inline(always)]
 pub(super) unsafe fn write_slow(
     component: &RawComponent,

@@ -45,7 +45,7 @@ pub use self::{
         ROOM, //
     },
     turn::Mode,
-    writer::Place, //
+    writer::Reservation, //
 };
 use self::{
     chain::RingChain,

@@ -32,14 +32,14 @@ use core::{
 
 /// Where a record goes, or what has been done for that.
 #[repr(C)]
-pub struct Place<'a> {
+pub struct Reservation<'a> {
     /// The ring, in which the record has begun; `None` where it hasn't.
     pub writing: Option<Writing<'a>>,
     /// The record's time; 0 where it wasn't read.
     pub ts: u64,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Reservation<'a> {
     /// There is none.
     pub const NONE: Self = Self {
         writing: None,
@@ -70,7 +70,7 @@ impl Ring {
     /// may also store to the 8 bytes before that, where the header comes afterwards.
     ///
     /// An error is that the record can't simply go after the last one, with what has been done for
-    /// it. The caller finds a place, and calls [`Place::put`].
+    /// it. The caller finds a place, and calls [`Reservation::put`].
     ///
     /// # Safety
     ///
@@ -83,14 +83,14 @@ impl Ring {
         site_shl10: u32,
         clock: impl FnOnce(&Writing<'_>) -> Option<u64>,
         fill: impl FnOnce(*mut u8),
-    ) -> Result<(), Place<'_>> {
+    ) -> Result<(), Reservation<'_>> {
         // SAFETY: By this function's requirement.
         let (writing, page, commit, ts) = unsafe { self.enter(slot, clock) }?;
         // `limit` and the end are below 2^31, and `bytes` below 2^11: no overflow.
         let end = commit.wrapping_add(u64::from(bytes)) & u64::from(u32::MAX);
         // It is loaded where it is compared.
         if end > self.cursor.limit.peek() {
-            return Err(Place::begun(writing, ts));
+            return Err(Reservation::begun(writing, ts));
         }
         // SAFETY: There is room up to `limit`, which is at most the size of the page.
         unsafe {
@@ -141,15 +141,15 @@ impl Ring {
         &self,
         slot: impl FnOnce() -> u32,
         clock: impl FnOnce(&Writing<'_>) -> Option<u64>,
-    ) -> Result<(Writing<'_>, *mut PageHeader, u64, u64), Place<'_>> {
+    ) -> Result<(Writing<'_>, *mut PageHeader, u64, u64), Reservation<'_>> {
         // SAFETY: By this function's requirement.
-        let writing = unsafe { self.begin(slot) }.ok_or(Place::NONE)?;
+        let writing = unsafe { self.begin(slot) }.ok_or(Reservation::NONE)?;
         let Some(ts) = clock(&writing) else {
-            return Err(Place::begun(writing, 0));
+            return Err(Reservation::begun(writing, 0));
         };
         // Before there is more to keep in registers.
         if (ts ^ self.cursor.ts_base.peek()) >> record::TS_BITS != 0 {
-            return Err(Place::begun(writing, ts));
+            return Err(Reservation::begun(writing, ts));
         }
         let page = self.cursor.page.peek();
         // SAFETY: By the cursor's invariants, this is a valid header.
@@ -157,7 +157,7 @@ impl Ring {
     }
 }
 
-impl Place<'_> {
+impl Reservation<'_> {
     /// Writes one record there, after the last one; the arguments are those of [`Ring::write`].
     /// False if there is no place.
     ///
@@ -296,7 +296,7 @@ impl Ring {
         bytes: u32,
         clock: impl FnOnce() -> u64,
         (who, last): (&Owner, &AtomicU64),
-    ) -> Option<Place<'_>> {
+    ) -> Option<Reservation<'_>> {
         // SAFETY: By this function's requirement.
         let writing = unsafe { self.claim() }?;
         // Whatever the clock is, it may be a little slow beside that of the last writer's CPU.
@@ -311,7 +311,7 @@ impl Ring {
             last.store(who.key(), Relaxed);
             writing.tell(who, ts);
         }
-        Some(Place::begun(writing, ts))
+        Some(Reservation::begun(writing, ts))
     }
 
     /// Its task is getting another name: the next record takes the slow path, and

@@ -3,7 +3,7 @@
 //! The minimum that a ring needs: pages on a shelf, in an order that the model chooses. The models
 //! of rings alone use it; those of rings and pool together use the rig.
 
-use crate::blog::ring::{Mode, Owner, PageHeader, Pages, Place, Ring, NO_PAGE, ROOM};
+use crate::blog::ring::{Mode, Owner, PageHeader, Pages, Reservation, Ring, NO_PAGE, ROOM};
 use crate::blog::wire::{
     page::PAGE_HEADER_SIZE,
     record::{Context, Control, Header, CONTROL_SIZE, LEN_BITS, LOST_CAUSES, TASK_SIZE},
@@ -129,7 +129,7 @@ impl Shelf {
             let clock = || u64::from(n);
             let who = task(pid as i32);
             ring.begin_shared(self, Mode::Overwrite, self.max, RECORD, clock, (&who, &self.last))
-                .unwrap_or(Place::NONE)
+                .unwrap_or(Reservation::NONE)
                 .put(RECORD, site, fill)
         }
     }

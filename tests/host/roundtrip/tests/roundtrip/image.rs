@@ -11,7 +11,7 @@ use blog_host_tests::rig::{Rig, SLOT};
 use kernel::{
     bindings::{task_struct, TASK},
     blog::{
-        ring::{Place, Ring, Writing},
+        ring::{Reservation, Ring, Writing},
         task::{place_of, Tls},
         wire::record::Level,
         Config, Instance, RawComponent, Site,
@@ -80,7 +80,7 @@ extern "C" fn blog_reserve<'a>(
     writing: Option<Writing<'a>>,
     bytes: u32,
     ts: u64,
-) -> Place<'a> {
+) -> Reservation<'a> {
     let own = writing.as_ref().expect("the task's ring was not found").ring();
     RIG.reserve(own, writing, bytes, ts)
 }
