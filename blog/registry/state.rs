@@ -39,7 +39,7 @@ use kernel::{
         },
         root::Live,
         task::{
-            place_of,
+            way_of,
             MAX_COMPONENTS, //
         },
         wire::{
@@ -452,8 +452,8 @@ impl State {
             let state = ptr::from_ref(self).cast_mut().cast();
             switch.state.store(state, Relaxed);
             self.show_slot(&switch.slot);
-            // INVARIANT: It is a place.
-            switch.place.store(place_of(self.slot.into()), Relaxed);
+            // INVARIANT: It is a way.
+            switch.way.store(way_of(self.slot.into()), Relaxed);
             if let Some(memory) = inner.memory() {
                 // ORDERING: Release: who finds the table finds its entries.
                 switch.percpu.store(memory.percpu(), Release);

@@ -57,7 +57,7 @@ struct blog_site {
  * @threshold:	for BLog: a site logs if its gate is at most this
  * @privacy:	for BLog: what is done with arguments in blog_private()
  * @slot:	for BLog
- * @place:	for BLog
+ * @way:	for BLog
  * @percpu:	for BLog
  * @state:	for BLog
  * @name:	name; that of the variable if none is given
@@ -74,7 +74,7 @@ struct blog_component {
 	u8 threshold;
 	u8 privacy;
 	u32 slot;
-	u32 place;
+	u32 way;
 	void *percpu;
 	void *state;
 	const char *name;

@@ -12,8 +12,8 @@ mod suite {
         blog::{
             ring_of,
             task::{
-                place_of,
-                PLACES, //
+                way_of,
+                WAYS, //
             },
             wire::record::Context,
             Config, //
@@ -58,8 +58,8 @@ mod suite {
 
     #[test]
     fn those_that_share_a_place_have_their_rings() -> Result {
-        let rigs = rigs(PLACES + 1)?;
-        let place = |rig: &Rig| rig.state().map(|state| place_of(state.slot().into()));
+        let rigs = rigs(WAYS + 1)?;
+        let place = |rig: &Rig| rig.state().map(|state| way_of(state.slot().into()));
         let mut pair = None;
         for (n, a) in rigs.iter().enumerate() {
             for b in &rigs[n + 1..] {

@@ -162,8 +162,8 @@ setters! {
 ///
 /// # Invariants
 ///
-/// - `switch.place` is less than [`PLACES`](super::super::task::PLACES). While `threshold` is not
-///   0, it is the component's place in each task's table, `slot` is the slot that its rings know,
+/// - `switch.way` is less than [`WAYS`](super::super::task::WAYS). While `threshold` is not
+///   0, it is the component's way in each task's table, `slot` is the slot that its rings know,
 ///   or [`WATCHED`], `percpu` is null or points to three ring pointers for each possible CPU, and
 ///   `state` is null, or points to what `blog/` knows of it.
 /// - `config.name` is null or outlives the component.
@@ -205,8 +205,8 @@ pub struct Switch {
     /// The component's number: see [`Ring::slot`]. Of one that has no rings, none of these; of one
     /// whose records `blog/` is to see, [`WATCHED`].
     pub slot: AtomicU32,
-    /// [`place_of`](super::super::task::place_of) that.
-    pub place: AtomicU32,
+    /// [`way_of`](super::super::task::way_of) that.
+    pub way: AtomicU32,
     /// Rings of interrupt contexts, by [`Context::percpu_index`]. Null if there is none yet.
     ///
     /// [`Context::percpu_index`]: super::super::wire::record::Context::percpu_index
@@ -226,7 +226,7 @@ impl RawComponent {
     /// For [`ABI`](super::abi::ABI): what the assertions above don't fix.
     pub(in super::super) const SHAPE: [usize; 3] = [
         size_of::<Self>(),
-        offset_of!(Self, switch.place),
+        offset_of!(Self, switch.way),
         offset_of!(Self, switch.percpu),
     ];
 
@@ -237,7 +237,7 @@ impl RawComponent {
                 threshold: AtomicU8::new(0),
                 privacy: AtomicU8::new(Privacy::Hash as u8),
                 slot: AtomicU32::new(0),
-                place: AtomicU32::new(0),
+                way: AtomicU32::new(0),
                 percpu: AtomicPtr::new(ptr::null_mut()),
                 state: AtomicPtr::new(ptr::null_mut()),
             },
@@ -305,11 +305,11 @@ impl RawComponent {
         self.slot() == WATCHED
     }
 
-    /// Its place in tasks' tables.
+    /// Its way in tasks' tables.
     #[cfg(CONFIG_BLOG_HOOKS)]
     #[inline(always)]
-    pub fn place(&self) -> usize {
-        self.switch.place.load(Relaxed) as usize
+    pub fn way(&self) -> usize {
+        self.switch.way.load(Relaxed) as usize
     }
 
     /// Rings of interrupt contexts, of all CPUs.

@@ -62,9 +62,9 @@ fn clock() -> impl FnOnce(&ring::Writing<'_>) -> Option<u64> {
 #[inline(always)]
 pub(in super::super) fn ring(component: &RawComponent) -> *mut ring::Ring {
     if let Some(task) = arch::task() {
-        // SAFETY: This is the current task. The table that it has is valid, and the place is one,
+        // SAFETY: This is the current task. The table that it has is valid, and the way is one,
         // by the invariants of `RawComponent`.
-        return unsafe { (*task::current_table(task.as_ptr())).at(component.place()) };
+        return unsafe { (*task::current_table(task.as_ptr())).at(component.way()) };
     }
     let rings = component.percpu();
     if rings.is_null() {

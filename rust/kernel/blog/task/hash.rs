@@ -30,10 +30,10 @@ pub const OFFSET: u32 = NO_FIELD;
 const SLOTS: usize = 1 << SLOT_BITS;
 const SLOT_BITS: u32 = 15;
 /// Slots of a bucket.
-const WAYS: usize = 8;
+const BUCKET: usize = 8;
 
 /// For [`ABI`](super::super::call::abi::ABI).
-pub(in super::super) const SHAPE: [usize; 2] = [SLOTS, WAYS];
+pub(in super::super) const SHAPE: [usize; 2] = [SLOTS, BUCKET];
 
 /// All tasks that have rings. Drivers know it by this name.
 ///
@@ -59,7 +59,7 @@ fn home(task: *const task_struct) -> usize {
 
 /// The slots that may have its table, from its home on.
 fn bucket(home: usize) -> impl Iterator<Item = &'static AtomicPtr<Tls>> {
-    (0..WAYS).map(move |way| &blog_tasks.0[home ^ way])
+    (0..BUCKET).map(move |way| &blog_tasks.0[home ^ way])
 }
 
 /// The table in one of these slots that is this task's.
@@ -82,7 +82,7 @@ fn find(home: usize, task: *mut task_struct) -> Option<(&'static AtomicPtr<Tls>,
 #[inline(always)]
 pub(in super::super) unsafe fn current_table(task: *mut task_struct) -> *const Tls {
     let home = home(task);
-    for way in 0..WAYS {
+    for way in 0..BUCKET {
         // SAFETY: A home is less than `SLOTS`, by the number of its bits; so are the others.
         let table = unsafe { blog_tasks.0.get_unchecked(home ^ way) }.load(Relaxed);
         // SAFETY: As in `find`. What is this task's, the task itself has stored.

@@ -20,10 +20,10 @@ pub use self::hash::*;
 #[cfg(all(CONFIG_BLOG_HOOKS, CONFIG_BLOG_TASK_POINTER))]
 pub use self::pointer::*;
 pub use self::table::{
-    place_of,
+    way_of,
     Tls,
     MAX_COMPONENTS,
-    PLACES, //
+    WAYS, //
 };
 
 #[cfg(CONFIG_BLOG_HOOKS)]

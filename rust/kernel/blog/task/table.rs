@@ -3,8 +3,8 @@
 //! A task's table of rings.
 //!
 //! All rings of a task are in a list. In front of it is a small array, in which a component has one
-//! [place](place_of), by its number: there the fast path finds the ring, if it is that of the
-//! component which used the place last. Up to [`PLACES`] components share none.
+//! [way](way_of), by its number: there the fast path finds the ring, if it is that of the
+//! component which used the way last. Up to [`WAYS`] components share none.
 
 use super::super::{
     ring::Ring,
@@ -25,14 +25,14 @@ use core::{
 /// Number of components that can be attached at a time, and of rings that a task can have.
 pub const MAX_COMPONENTS: usize = dump::COMPONENTS;
 
-/// Places of a table: as many as make it three cache lines long.
-pub const PLACES: usize = 21;
+/// Ways of a table, as those of a cache: as many as make it three cache lines long.
+pub const WAYS: usize = 21;
 const _: () = assert!(size_of::<Tls>() == 192);
 
-/// The place of a component in each table.
+/// The way of a component in each table.
 #[inline]
-pub const fn place_of(slot: u32) -> u32 {
-    slot % PLACES as u32
+pub const fn way_of(slot: u32) -> u32 {
+    slot % WAYS as u32
 }
 
 /// What `task_struct::blog_tls` points to: a task's rings.
@@ -47,7 +47,7 @@ pub const fn place_of(slot: u32) -> u32 {
 ///   task itself stores there, and a caller that takes a ring out of the list.
 #[repr(C, align(64))]
 pub struct Tls {
-    rings: [AtomicPtr<Ring>; PLACES],
+    rings: [AtomicPtr<Ring>; WAYS],
     first: AtomicPtr<Ring>,
     /// The task, or null when this table is free.
     pub task: AtomicPtr<c_void>,
@@ -70,7 +70,7 @@ impl Tls {
     pub(in super::super) const SHAPE: [usize; 4] = [
         size_of::<Self>(),
         offset_of!(Self, rings),
-        PLACES,
+        WAYS,
         offset_of!(Self, task),
     ];
 
@@ -84,9 +84,9 @@ impl Tls {
 
     /// Makes a free table. `none` is what [`Ring::none`] made.
     pub const fn new(index: u32, none: *mut Ring) -> Self {
-        let mut rings = [const { AtomicPtr::new(ptr::null_mut()) }; PLACES];
+        let mut rings = [const { AtomicPtr::new(ptr::null_mut()) }; WAYS];
         let mut i = 0;
-        while i < PLACES {
+        while i < WAYS {
             rings[i] = AtomicPtr::new(none);
             i += 1;
         }
@@ -99,16 +99,16 @@ impl Tls {
         }
     }
 
-    /// What is in a place: the ring of some component that has this place, or what stands for none.
+    /// What is in a way: the ring of some component that has this way, or what stands for none.
     ///
     /// # Safety
     ///
-    /// `place` is less than [`PLACES`].
+    /// `way` is less than [`WAYS`].
     #[inline(always)]
-    pub unsafe fn at(&self, place: usize) -> *mut Ring {
-        debug_assert!(place < PLACES);
+    pub unsafe fn at(&self, way: usize) -> *mut Ring {
+        debug_assert!(way < WAYS);
         // SAFETY: By this function's requirement.
-        unsafe { self.rings.get_unchecked(place) }.load(Relaxed)
+        unsafe { self.rings.get_unchecked(way) }.load(Relaxed)
     }
 
     /// Whether there is no ring; a moment old.
@@ -225,8 +225,7 @@ impl Tls {
             let old = ptr::from_ref(ring).cast_mut();
             // The task may have another ring there by now, or put one there just now; but not this
             // one again.
-            let _ =
-                self.rings[place_of(slot) as usize].compare_exchange(old, none, Relaxed, Relaxed);
+            let _ = self.rings[way_of(slot) as usize].compare_exchange(old, none, Relaxed, Relaxed);
             let next = ring.next.load(Relaxed);
             // INVARIANT: The list goes on with what followed. A walker on the ring still gets
             // there, too.
@@ -245,8 +244,8 @@ impl Tls {
     /// The lock of the table is held, and the task doesn't run again. `none` is what
     /// [`Ring::none`] made.
     pub unsafe fn take(&self, none: *mut Ring, mut f: impl FnMut(&Ring)) {
-        for place in &self.rings {
-            place.store(none, Relaxed);
+        for way in &self.rings {
+            way.store(none, Relaxed);
         }
         let mut at = self.first.swap(ptr::null_mut(), Acquire);
         // SAFETY: What was in the list is valid, as the lock is held.

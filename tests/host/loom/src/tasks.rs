@@ -4,7 +4,7 @@
 //! components that go are taken out.
 
 use crate::blog::ring::{Owner, PageHeader, Ring};
-use crate::blog::task::{place_of, Tls, PLACES};
+use crate::blog::task::{way_of, Tls, WAYS};
 use crate::blog::wire::record::Context;
 use crate::{model, thread};
 use core::ptr;
@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 /// Slots that have the same place in a table.
 const FIRST: u32 = 3;
-const SECOND: u32 = FIRST + PLACES as u32;
-const THIRD: u32 = SECOND + PLACES as u32;
+const SECOND: u32 = FIRST + WAYS as u32;
+const THIRD: u32 = SECOND + WAYS as u32;
 
 /// What stands for the slot of no ring.
 const NONE: u32 = u16::MAX as u32;
@@ -64,7 +64,7 @@ impl Task {
             assert!(self.table.find(ring.slot()).is_none());
             ring.adopt(&owner);
             assert!(self.table.add(ring).is_ok());
-            self.table.show(ring, place_of(ring.slot()) as usize);
+            self.table.show(ring, way_of(ring.slot()) as usize);
         }
     }
 

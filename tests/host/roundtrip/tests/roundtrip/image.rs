@@ -12,7 +12,7 @@ use kernel::{
     bindings::{task_struct, TASK},
     blog::{
         ring::{Reservation, Ring, Writing},
-        task::{place_of, Tls},
+        task::{way_of, Tls},
         wire::record::Level,
         Config, Instance, RawComponent, Site,
     },
@@ -64,7 +64,7 @@ unsafe extern "C" fn blog_component_register(
     // SAFETY: Nobody else knows it.
     let switch = unsafe { raw.switch() };
     switch.slot.store(SLOT.into(), Relaxed);
-    switch.place.store(place_of(SLOT.into()), Relaxed);
+    switch.way.store(way_of(SLOT.into()), Relaxed);
     switch.threshold.store(Level::Trace as u8 + 1, Relaxed);
     raw
 }
