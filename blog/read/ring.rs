@@ -119,7 +119,7 @@ impl RingWalk {
         let retired = info.state == RingState::Retired;
         let sum = |all: [u64; LOST_CAUSES]| all.iter().fold(0u64, |sum, n| sum.wrapping_add(*n));
         // Counts only grow.
-        let new = Some((retired, sum(info.lost), sum(info.told)));
+        let new = Some((retired, sum(info.lost), sum(info.reported)));
         if self.shown == new {
             return None;
         }
@@ -143,7 +143,7 @@ impl RingWalk {
             exit_clock: info.exit_clock,
             records: self.taken,
             lost: info.lost,
-            told: info.told,
+            told: info.reported,
             pages: info.all_pages(),
             reserved2: 0,
         })

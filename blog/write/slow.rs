@@ -192,7 +192,7 @@ impl<'a> Call<'a> {
                 turned => turned?,
             }
             if let Some(who) = renamed {
-                writing.tell(&who, ts);
+                writing.write_task(&who, ts);
             }
         }
         let writing = Some(writing);

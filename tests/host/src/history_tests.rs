@@ -151,8 +151,8 @@ fn account(rig: &Rig, ring: &Ring) -> (u64, u64) {
     let read = rig.read(ring.id());
     let overwritten = read.first;
     assert_eq!(read.gaps, 0, "pages went from the middle");
-    for (told, lost) in info.told.iter().zip(info.lost) {
-        assert!(*told <= lost);
+    for (reported, lost) in info.reported.iter().zip(info.lost) {
+        assert!(*reported <= lost);
     }
     let decoded = read.records.len() as u64;
     if decoded > 0 {

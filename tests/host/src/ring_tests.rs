@@ -145,7 +145,7 @@ fn a_nested_record_is_counted_and_told_and_harms_nothing() {
     }
     let info = ring.info().unwrap();
     assert_eq!(info.lost[cause(Lost::Nested)], 200);
-    assert_eq!(info.told[cause(Lost::Nested)], 200, "the last record came after the last loss");
+    assert_eq!(info.reported[cause(Lost::Nested)], 200, "the last record came after the last loss");
     let read = rig.read(ring.id());
     assert!(read.records.iter().all(|(_, site, _)| *site == 1));
     assert_eq!(read.lost[cause(Lost::Nested)], 200);
@@ -213,7 +213,7 @@ fn what_is_lost_while_the_page_turns_is_told_by_the_next_record() {
         assert!(rig.log(ring, 1, 1, record));
         let info = ring.info().unwrap();
         assert_eq!(info.lost[cause(Lost::Nested)], turns);
-        assert_eq!(info.told, info.lost);
+        assert_eq!(info.reported, info.lost);
         while ring.position().unwrap().1 + large <= PAGE as u32 {
             assert!(rig.log(ring, 1, 1, record));
         }

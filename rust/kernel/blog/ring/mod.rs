@@ -82,7 +82,8 @@ use core::{
 ///   the claims, to distinguish them. In a ring without a writer, the bit may be set for good.
 /// - What `cursor` has as its page is the newest one of `chain`, or an empty one where that holds
 ///   none. Both go on to the next page in [`Writing::turn`].
-/// - If there are untold `losses`, then `cursor` is closed, or the writer is in [`Writing::turn`].
+/// - If there are unreported `losses`, then `cursor` is closed, or the writer is in
+///   [`Writing::turn`].
 #[repr(C, align(64))]
 pub struct Ring {
     // The line that each record touches.
@@ -134,7 +135,7 @@ const _: () = {
         oldest: chain;
         pages: chain.pages;
         lost: losses.lost;
-        told: losses.told;
+        told: losses.reported;
         id: owner.id;
         version: owner.version;
         state: owner.state;

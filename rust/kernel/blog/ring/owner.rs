@@ -106,7 +106,7 @@ pub struct Info {
     /// Records lost, by cause.
     pub lost: [u64; LOST_CAUSES],
     /// Of these, those that records in the ring report.
-    pub told: [u64; LOST_CAUSES],
+    pub reported: [u64; LOST_CAUSES],
     /// Pages of the pool that it holds; a moment old.
     pub pages: u32,
     /// Whether its own room is in its chain, too; a moment old.
@@ -272,7 +272,7 @@ impl Ring {
             // models see that those of `unchanged` are needed.
             let records = self.records();
             // Before `lost`, so that the reports never exceed the losses.
-            let told = self.losses.told();
+            let reported = self.losses.reported();
             Some(Info {
                 state,
                 owner: Owner {
@@ -290,7 +290,7 @@ impl Ring {
                 first_seq,
                 last_seq: self.cursor.seq.load(Relaxed),
                 records,
-                told,
+                reported,
                 lost: self.losses.lost(),
                 pages: self.pages(),
                 has_room: self.oldest_page() == Some(page::OWN_ROOM),

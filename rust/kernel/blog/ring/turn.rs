@@ -80,11 +80,15 @@ impl Writing<'_> {
         let extend = !cursor.knows(ts);
         // What is lost from here on is reported at the next turn.
         let has_lost = cursor.reopen();
-        let causes = if has_lost { ring.losses.untold() } else { 0 };
-        let untold = bytes.saturating_add(causes * CONTROL_SIZE);
+        let causes = if has_lost {
+            ring.losses.unreported()
+        } else {
+            0
+        };
+        let unreported = bytes.saturating_add(causes * CONTROL_SIZE);
         let room = cursor.header().room();
 
-        if room < untold.saturating_add(u32::from(extend) * CONTROL_SIZE) {
+        if room < unreported.saturating_add(u32::from(extend) * CONTROL_SIZE) {
             let last = cursor.header();
             // Without a page, it is there already.
             if last.seq() != 0 {
@@ -92,7 +96,7 @@ impl Writing<'_> {
                 let taken = last.first.load(Relaxed).wrapping_add(records);
                 cursor.taken.store(taken, Relaxed);
             }
-            let room = untold.saturating_add(PAGE_HEADER_SIZE as u32);
+            let room = unreported.saturating_add(PAGE_HEADER_SIZE as u32);
             // SAFETY: By this function's requirement.
             let page = unsafe { self.next_page(pages, mode, most, bytes, room) };
             let page = page.inspect_err(|_| {
@@ -109,9 +113,9 @@ impl Writing<'_> {
         }
 
         if causes != 0 {
-            ring.losses.tell(|cause, count| {
-                // There is room for all that were untold at the start. A cause that only a nested
-                // writer counted since then may need more: it waits.
+            ring.losses.report(|cause, count| {
+                // There is room for all that were unreported at the start. A cause that only a
+                // nested writer counted since then may need more: it waits.
                 let lost = ControlRecord::Lost {
                     cause: cause as u8,
                     count,

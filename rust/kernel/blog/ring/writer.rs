@@ -264,7 +264,7 @@ impl Writing<'_> {
     }
 
     /// Writes a task record, if there is room for it: `who` writes from here on.
-    pub fn tell(&self, who: &Owner, ts: u64) {
+    pub fn write_task(&self, who: &Owner, ts: u64) {
         let task = record::ControlRecord::Task {
             context: who.context as u8,
             cpu: who.cpu as u16,
@@ -309,13 +309,13 @@ impl Ring {
         }
         if turns || last.load(Relaxed) != who.key() {
             last.store(who.key(), Relaxed);
-            writing.tell(who, ts);
+            writing.write_task(who, ts);
         }
         Some(Reservation::begun(writing, ts))
     }
 
     /// Its task is getting another name: the next record takes the slow path, and
-    /// [tells](Self::tell). Anybody may, at any time.
+    /// [says so](Writing::write_task). Anybody may, at any time.
     pub fn rename(&self) {
         // ORDERING: Relaxed: who finds the cursor closed, but not this yet, finds it when it turns
         // to its next page.

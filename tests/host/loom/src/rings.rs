@@ -266,7 +266,7 @@ fn no_loss_is_told_before_it_is_counted() {
         });
         if let Some(info) = rig.ring(0).unwrap().info() {
             let i = cause(Lost::Nested);
-            assert!(info.told[i] <= info.lost[i]);
+            assert!(info.reported[i] <= info.lost[i]);
         }
         writer.join().unwrap();
     });
