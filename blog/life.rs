@@ -98,7 +98,7 @@ fn attach(name: &CStr, config: &Config, raw: Option<&'static RawComponent>) -> R
         unsafe { describe::publish(state.slot(), Some(&state)) };
     }
     let lacks = budget::lacks(state.wants());
-    let pages = |state: &Arc<State>| state.look_at_memory(Memory::pages_in_all).unwrap_or(0);
+    let pages = |state: &Arc<State>| state.read_memory(Memory::pages_in_all).unwrap_or(0);
     while gone.iter().map(pages).fold(0, u32::saturating_add) < lacks
         && remove(registry::give_way(false, true), &mut gone)
     {}
@@ -239,7 +239,7 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
 pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
     for state in registry::components() {
         let is_its = |raw: &RawComponent| is_within(ptr::from_ref(raw).cast());
-        if state.look(|inner| inner.component().is_some_and(is_its)) {
+        if state.read(|inner| inner.component().is_some_and(is_its)) {
             let _control = state.control();
             floor::event(Event::Detaches(&state));
             state.detach();
@@ -282,7 +282,7 @@ pub(crate) unsafe extern "C" fn blog_component_register(
     match attach(name, config, None) {
         Ok(state) => {
             floor::event(Event::Came);
-            state.look(|inner| inner.component().map_or(ptr::null(), ptr::from_ref))
+            state.read(|inner| inner.component().map_or(ptr::null(), ptr::from_ref))
         }
         // What a component is for must not fail because of its log.
         Err(e) => {

@@ -87,7 +87,7 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
 pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     state::count(state);
     // What is printed may have to be allocated: not under the lock.
-    let (attached, total, counts) = state.look(|inner| {
+    let (attached, total, counts) = state.read(|inner| {
         let mut total = state.loose(inner);
         let (mut live, mut retired, mut warn) = (0, 0u64, 0u64);
         for (id, info) in inner.rings() {

@@ -112,7 +112,7 @@ impl ComponentWalk {
     pub(super) fn start(&mut self, out: &mut Sections) -> Result<bool> {
         let state = self.state.clone();
         state::count(&state);
-        let rings = state.look(rings_of);
+        let rings = state.read(rings_of);
         let more = rings.saturating_sub(self.rings.len());
         self.rings.reserve(more, GFP_KERNEL)?;
         if self.form == Form::Snapshot {
@@ -125,7 +125,7 @@ impl ComponentWalk {
                 }
             }
         }
-        state.look(|inner| {
+        state.read(|inner| {
             self.begin(inner);
             if self.section.is_none() {
                 self.generation = inner.generation;
@@ -157,7 +157,7 @@ impl ComponentWalk {
     /// Goes on in the pass, up to the next section. False: all rings were looked at.
     pub(super) fn rings(&mut self, out: &mut Sections) -> Result<bool> {
         let state = self.state.clone();
-        state.look(|inner| {
+        state.read(|inner| {
             let same = self.generation == inner.generation;
             if let Some(memory) = inner.memory().filter(|_| same) {
                 for _ in 0..RINGS {

@@ -161,7 +161,7 @@ pub(crate) fn give_way(dynamic: bool, memory: bool) -> Option<Arc<State>> {
     let mut places = PLACES.lock();
     let age = |state: &Arc<State>| {
         let (attached, has_memory, ended) =
-            state.look(|inner| (inner.attached(), inner.memory().is_some(), inner.ended));
+            state.read(|inner| (inner.attached(), inner.memory().is_some(), inner.ended));
         let may_go = state.dynamic() && !attached && (has_memory || !memory);
         may_go.then_some((has_memory, ended))
     };
@@ -177,7 +177,7 @@ pub(crate) fn take(state: &State, may_have: bool) -> Option<Arc<State>> {
     let place = places.get_mut(usize::from(state.slot()))?;
     // Under this lock it would be connected again.
     let may_go = |inner: &Inner| !inner.attached() && (may_have || inner.memory().is_none());
-    if state.is_gone() || !state.look(may_go) {
+    if state.is_gone() || !state.read(may_go) {
         return None;
     }
     take_out(place)
@@ -220,7 +220,7 @@ extern "C" fn max_kb_changed() -> c_int {
         return 0;
     }
     let spare = || {
-        let each = components().filter_map(|state| state.look_at_memory(Memory::spare));
+        let each = components().filter_map(|state| state.read_memory(Memory::spare));
         each.fold(0, u32::saturating_add)
     };
     if budget::used().saturating_sub(spare()) > limit {
@@ -234,7 +234,7 @@ extern "C" fn max_kb_changed() -> c_int {
         }
         for state in components() {
             let _control = state.control();
-            state.look_at_memory(|memory| {
+            state.read_memory(|memory| {
                 let part = u64::from(memory.spare()) * u64::from(need);
                 let part = part.div_ceil(u64::from(all)) as u32;
                 memory.shrink_to(memory.pages_in_all().saturating_sub(part), &mut gone);

@@ -316,7 +316,7 @@ impl State {
 
     /// Pages that it takes when it is switched on.
     pub(crate) fn wants(&self) -> u32 {
-        match self.is_enabled() && self.look(|inner| inner.memory.is_none()) {
+        match self.is_enabled() && self.read(|inner| inner.memory.is_none()) {
             true => self.get(Key::SizeKb) / PAGE_KB,
             false => 0,
         }
@@ -381,17 +381,17 @@ impl State {
     }
 
     /// Calls `f` with the component locked, to look at it.
-    pub(crate) fn look<R>(&self, f: impl FnOnce(&Inner) -> R) -> R {
+    pub(crate) fn read<R>(&self, f: impl FnOnce(&Inner) -> R) -> R {
         f(&self.inner.lock())
     }
 
     /// The same at its memory, if it has any.
-    pub(crate) fn look_at_memory<R>(&self, f: impl FnOnce(&Memory) -> R) -> Option<R> {
-        self.look(|inner| inner.memory().map(f))
+    pub(crate) fn read_memory<R>(&self, f: impl FnOnce(&Memory) -> R) -> Option<R> {
+        self.read(|inner| inner.memory().map(f))
     }
 
     /// Calls `f` with the component locked, to change it, and shows crash tools what has changed.
-    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
+    pub(crate) fn update<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
         let mut inner = self.inner.lock();
         let result = f(&mut inner);
         let new = self.described(&inner);
@@ -438,12 +438,12 @@ impl State {
     }
 
     pub(crate) fn attached(&self) -> bool {
-        self.look(|inner| inner.attached())
+        self.read(|inner| inner.attached())
     }
 
     /// Connects the driver's side, or where there is none, its own.
     pub(super) fn connect(&self, raw: Option<&'static RawComponent>) {
-        self.with(|inner| {
+        self.update(|inner| {
             inner.raw = raw.or(self.own());
             // Nobody reads these fields while its threshold is 0.
             let Some(switch) = inner.switch() else {
@@ -470,7 +470,7 @@ impl State {
         }
         if let Err(e) = self.switch_on(control) {
             pr_warn!("{}: has no memory: {e:?}\n", shown(self.name()));
-            self.look(|inner| self.apply(inner));
+            self.read(|inner| self.apply(inner));
             self.apply_key(control);
         }
     }
@@ -482,7 +482,7 @@ impl State {
     pub(crate) fn detach(&self) {
         // The static key isn't switched: it goes with the module, and jump labels have forgotten
         // it already.
-        self.with(|inner| {
+        self.update(|inner| {
             if let Some(switch) = inner.switch() {
                 switch.threshold.store(0, Relaxed);
                 switch.percpu.store(ptr::null_mut(), Relaxed);
@@ -512,7 +512,7 @@ impl State {
     fn apply_key(&self, _control: &Control<'_>) {
         #[cfg(CONFIG_JUMP_LABEL)]
         if !self.dynamic() {
-            let (raw, on) = self.look(|inner| (inner.raw, self.is_enabled()));
+            let (raw, on) = self.read(|inner| (inner.raw, self.is_enabled()));
             let Some(key) = raw.map(|raw| raw.key.get().cast()) else {
                 return;
             };
@@ -548,7 +548,7 @@ impl State {
     }
 
     fn store(&self, key: Key, value: u32) {
-        self.with(|inner| {
+        self.update(|inner| {
             self.settings[key as usize].store(value, Relaxed);
             self.apply(inner);
             // A ring that holds more gives its oldest pages back.
@@ -561,11 +561,11 @@ impl State {
     /// Switches the component on, with new memory if need be. A detached one remembers it.
     fn switch_on(&self, control: &Control<'_>) -> Result {
         let size_kb = self.get(Key::SizeKb);
-        let needs = self.look(|inner| inner.memory.is_none() && inner.attached());
+        let needs = self.read(|inner| inner.memory.is_none() && inner.attached());
         let made = needs
             .then(|| Owned::new(self.slot, size_kb / PAGE_KB, nr_cpu_ids()))
             .transpose()?;
-        let missing = self.with(|inner| {
+        let missing = self.update(|inner| {
             if let Some(made) = made {
                 let memory: &Memory = &made;
                 let pointer = ptr::from_ref(memory).cast_mut();
@@ -598,7 +598,7 @@ impl State {
     /// Has the observer of records change what it watches.
     pub(crate) fn watch<R>(&self, change: impl FnOnce() -> R) -> R {
         let _control = self.control();
-        self.with(|inner| {
+        self.update(|inner| {
             let result = change();
             if let Some(switch) = inner.switch() {
                 self.show_slot(&switch.slot);
@@ -616,16 +616,16 @@ impl State {
     fn resize(&self, kb: u32) -> Result {
         const { assert!((1 << 20) / PAGE_KB <= MOST_PAGES) };
         let pages = kb / PAGE_KB;
-        let need = self.look(|inner| Some(inner.memory.as_ref()?.need(pages)));
+        let need = self.read(|inner| Some(inner.memory.as_ref()?.need(pages)));
         let mut stock = need.map(Stock::new).transpose()?;
         let mut gone = Chain::new();
-        if self.look(|inner| match &inner.memory {
+        if self.read(|inner| match &inner.memory {
             Some(memory) => memory.begin_resize(pages, &mut gone),
             None => Ok(false),
         })? {
             quiesce::quiesce();
         }
-        self.with(|inner| {
+        self.update(|inner| {
             if let Some((memory, stock)) = inner.memory.as_mut().zip(stock.take()) {
                 memory.end_resize(stock)?;
             }
@@ -638,7 +638,7 @@ impl State {
     /// detached, takes its memory out: nobody finds it any more, but log calls that began before
     /// may be using it. For [`Self::clear`].
     pub(crate) fn cut(&self, now: u64, _control: &Control<'_>) -> Option<Owned> {
-        self.with(|inner| {
+        self.update(|inner| {
             if self.is_gone() {
                 // Its place may be another one's, and all of it goes.
                 return None;
@@ -667,6 +667,6 @@ impl State {
     /// Keeps what [`Self::cut`] has taken out of a component that has lost its place since then: it
     /// goes with the component.
     pub(crate) fn keep(&self, old: Owned) {
-        self.with(|inner| inner.memory = Some(old));
+        self.update(|inner| inner.memory = Some(old));
     }
 }

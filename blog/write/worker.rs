@@ -24,12 +24,12 @@ pub(crate) static LOOKS: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn work() {
     LOOKS.fetch_add(1, Relaxed);
     clock::tick();
-    let tended = registry::components().filter_map(|state| state.look_at_memory(Memory::tend));
+    let tended = registry::components().filter_map(|state| state.read_memory(Memory::tend));
     if tended.fold(false, |any, busy| busy | any) {
         quiesce::quiesce();
         for state in registry::components() {
             // SAFETY: `quiesce` has waited for all log calls.
-            state.look_at_memory(|memory| unsafe { memory.mend() });
+            state.read_memory(|memory| unsafe { memory.mend() });
         }
     }
 }

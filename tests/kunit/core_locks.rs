@@ -123,7 +123,7 @@ mod suite {
         let busy = Meanwhile::run(|this| this.hold(spin_loop))?;
         let cleared = state.clone();
         let clear = Meanwhile::run(move |_| cleared.clear())?;
-        until(|| clear.done() || state.with(|inner| inner.memory().is_none()))?;
+        until(|| clear.done() || state.update(|inner| inner.memory().is_none()))?;
 
         let _other = go_on()?;
         // The worker, too.
@@ -157,7 +157,7 @@ mod suite {
         let rig = Rig::new(c"blog_test_locked", SMALL)?;
         let state = rig.state()?;
         let locked = Meanwhile::run(move |this| {
-            state.with(|_| this.hold(|| fsleep(Delta::from_millis(1))));
+            state.update(|_| this.hold(|| fsleep(Delta::from_millis(1))));
         })?;
         let _other = go_on()?;
         assert!(state_of(c"blog_test_locked").is_ok());

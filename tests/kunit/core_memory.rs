@@ -97,14 +97,14 @@ mod memory_suite {
     /// KiB that the component takes.
     fn taken_kb(rig: &Rig) -> Result<u32> {
         let state = rig.state()?;
-        let bytes = state.with(|inner| inner.memory().map(|memory| memory.bytes()));
+        let bytes = state.update(|inner| inner.memory().map(|memory| memory.bytes()));
         Ok((bytes.ok_or(EINVAL)? / 1024) as u32)
     }
 
     /// Sum of what its rings hold, in bytes.
     fn held(rig: &Rig) -> Result<u32> {
         let state = rig.state()?;
-        let held = state.with(|inner| {
+        let held = state.update(|inner| {
             let memory = inner.memory()?;
             let held = |id| memory.pool.store.ring(id).map_or(0, |ring| ring.pages());
             Some((0..memory.pool.store.rings()).map(held).sum())
@@ -218,7 +218,7 @@ mod memory_suite {
         assert!((0..20_000).all(|n| warn(&rig, n)));
         let held = |id| {
             let held = |memory: &Memory| memory.pool.store.ring(id).map(|ring| ring.pages());
-            state.look_at_memory(held)?
+            state.read_memory(held)?
         };
         let share = taken_kb(&rig)? * 1024 / 8;
         let held: u32 = (0..WARN_RINGS).filter_map(held).sum();
@@ -373,7 +373,7 @@ mod memory_suite {
         let rig = rig?;
         assert_eq!(taken_kb(&rig)?, 64);
         let state = rig.state()?;
-        let missing = || state.look(|inner| state.missing_kb(inner));
+        let missing = || state.read(|inner| state.missing_kb(inner));
         assert_eq!(missing(), 1024 - 64);
         state.set(Key::SizeKb, 1024)?;
         assert_eq!((missing(), taken_kb(&rig)?), (0, 1024));
@@ -444,14 +444,14 @@ mod memory_suite {
         let rig = Rig::new(c"blog_test_crowd", config(kb, 64))?;
         let state = rig.state()?;
         let mut lent = KVVec::with_capacity(TABLES, GFP_KERNEL)?;
-        state.look_at_memory(|memory| {
+        state.read_memory(|memory| {
             for _ in 0..TABLES {
                 memory.lend(0, true, |page| lent.push_within_capacity(page).is_ok());
             }
         });
         assert_eq!(lent.len(), TABLES);
         for task in 0..TASKS {
-            let ring = state.with(|inner| {
+            let ring = state.update(|inner| {
                 let memory = inner.memory()?;
                 let ring = memory.pool.take_ring(0, true)?;
                 // SAFETY: It is the current task.
@@ -502,7 +502,7 @@ mod memory_suite {
         }
         drop(threads);
         let rings =
-            || state.with(|inner| inner.memory().map_or(0, |memory| memory.pool.store.rings()));
+            || state.update(|inner| inner.memory().map_or(0, |memory| memory.pool.store.rings()));
         let before = rings();
         assert!(before >= 200);
         assert_eq!(state.set(Key::SizeKb, 16), Err(EBUSY));

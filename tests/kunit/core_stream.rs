@@ -317,7 +317,7 @@ mod suite {
         // Tasks that have ended are freed a moment later.
         let state = rig.state()?;
         until(|| {
-            state.with(|inner| {
+            state.update(|inner| {
                 inner.rings().all(|(_, info)| {
                     info.state == kernel::blog::ring::RingState::Retired || info.owner.pid < 0
                 })

@@ -91,7 +91,7 @@ mod suite {
         assert!(rig.log(10));
         let ids = Read::new(Some(state.clone()), 4096)?;
         for (n, id) in (11..).zip(ids.rings.iter().map(|ring| ring.id)) {
-            state.look_at_memory(|memory| {
+            state.read_memory(|memory| {
                 let ring = memory.pool.store.ring(id)?;
                 (0..8).for_each(|table| memory.know(table, ring));
                 Some(())

@@ -114,7 +114,7 @@ impl OpenFile for Map {
     /// got another one; `EINVAL` for more pages than there are.
     fn mmap(&self, area: &Area, first: usize, count: usize) -> Result {
         let look = |memory: &Memory| (file_pages(memory), meta_of(memory).is_some());
-        let (there, has_meta) = self.state.look_at_memory(look).ok_or(errno(ENODATA))?;
+        let (there, has_meta) = self.state.read_memory(look).ok_or(errno(ENODATA))?;
         if first.saturating_add(count) > there {
             return Err(EINVAL);
         }
@@ -125,7 +125,7 @@ impl OpenFile for Map {
         };
         let mut pages = KVVec::with_capacity(count, GFP_KERNEL)?;
         let fill = |memory: &Memory| map(memory, &mut page, first, count, &mut pages);
-        self.state.look_at_memory(fill).ok_or(errno(ENODATA))??;
+        self.state.read_memory(fill).ok_or(errno(ENODATA))??;
         (pages.iter().enumerate()).try_for_each(|(n, page)| area.insert(n, page))
     }
 }

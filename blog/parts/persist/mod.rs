@@ -295,7 +295,7 @@ fn facts(to: &mut [u8], len: &mut usize) -> Result {
     out.head()?;
     take(&mut out)?;
     for state in registry::components() {
-        state.look(|inner| {
+        state.read(|inner| {
             let loose = state.loose(inner);
             let id = region::component(state.slot());
             let root = state.described(inner);
@@ -318,7 +318,7 @@ fn event(event: Event<'_>) {
     match event {
         Event::Came => note_facts(),
         Event::Gone(state) => {
-            state.look_at_memory(disown);
+            state.read_memory(disown);
         }
         _ => (),
     }
@@ -337,7 +337,7 @@ fn folder(ours: &Dir) {
 }
 
 fn stats(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let kept = state.look_at_memory(Memory::pages_kept).unwrap_or(0) as u64;
+    let kept = state.read_memory(Memory::pages_kept).unwrap_or(0) as u64;
     writeln!(f, "kept_kb {}", kept * u64::from(PAGE_KB))
 }
 

@@ -91,7 +91,7 @@ mod suite {
     fn lost(rig: &Rig) -> Result<u64> {
         let state = rig.state()?;
         probe::count(&state);
-        Ok(state.look(|inner: &Inner| state.loose(inner)).lost[Lost::Nested as usize])
+        Ok(state.read(|inner: &Inner| state.loose(inner)).lost[Lost::Nested as usize])
     }
 
     /// What a kernel without kprobes says.

@@ -71,7 +71,7 @@ mod suite {
     #[cfg(not(BLOG_ANYKERNEL))]
     #[inline(never)]
     fn mark(state: &State, line: &str) -> Result {
-        state.look(|inner| {
+        state.read(|inner| {
             let raw = inner.component().ok_or(EBADF)?;
             blog_info!(Side(raw), "{}", line);
             Ok(())
