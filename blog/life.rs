@@ -239,7 +239,7 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
 pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
     for state in registry::components() {
         let is_its = |raw: &RawComponent| is_within(ptr::from_ref(raw).cast());
-        if state.read(|inner| inner.component().is_some_and(is_its)) {
+        if state.read(|locked| locked.component().is_some_and(is_its)) {
             let _control = state.control();
             floor::event(Event::Detaches(&state));
             state.detach();
@@ -282,7 +282,7 @@ pub(crate) unsafe extern "C" fn blog_component_register(
     match attach(name, config, None) {
         Ok(state) => {
             floor::event(Event::Came);
-            state.read(|inner| inner.component().map_or(ptr::null(), ptr::from_ref))
+            state.read(|locked| locked.component().map_or(ptr::null(), ptr::from_ref))
         }
         // What a component is for must not fail because of its log.
         Err(e) => {

@@ -87,10 +87,10 @@ pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
 pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     state::count(state);
     // What is printed may have to be allocated: not under the lock.
-    let (attached, total, counts) = state.read(|inner| {
-        let mut total = state.loose(inner);
+    let (attached, total, counts) = state.read(|locked| {
+        let mut total = state.loose(locked);
         let (mut live, mut retired, mut warn) = (0, 0u64, 0u64);
-        for (id, info) in inner.rings() {
+        for (id, info) in locked.rings() {
             if id < WARN_RINGS {
                 warn += u64::from(info.pages);
             }
@@ -100,7 +100,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
                 _ => live += 1,
             }
         }
-        let memory = inner.memory();
+        let memory = locked.memory();
         let levels = memory.map_or(Levels::default(), |memory| memory.pool.levels());
         let [own_cpu, other_cpus, ended, stolen, nowhere] = levels.hits;
         let of = |count: fn(&Memory) -> usize| memory.map_or(0, count) as u64;
@@ -111,7 +111,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
             ("pages_retired", retired),
             ("bytes", of(Memory::bytes)),
             ("bytes_warn", warn * PAGE_SIZE as u64),
-            ("missing_kb", state.missing_kb(inner).into()),
+            ("missing_kb", state.missing_kb(locked).into()),
             ("rings", of(|memory| memory.pool.store.rings() as usize)),
             ("rings_live", live),
             ("from_own_cpu", own_cpu),
@@ -121,7 +121,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
             ("from_nowhere", nowhere),
             ("mended", memory.map_or(0, Memory::mended)),
         ];
-        (inner.attached(), total, counts)
+        (locked.attached(), total, counts)
     });
     let Loose { records, lost } = total;
     let sum = lost.iter().fold(0u64, |sum, n| sum.wrapping_add(*n));

@@ -25,7 +25,7 @@ use crate::{
     },
     registry::state::{
         self,
-        Inner,
+        Locked,
         Loose,
         State, //
     },
@@ -56,7 +56,7 @@ pub(super) struct ComponentWalk {
     pub(super) state: Arc<State>,
     /// Its id in this file.
     id: u32,
-    /// [`Inner::generation`] when it was first looked at.
+    /// [`Locked::generation`] when it was first looked at.
     generation: u64,
     /// Whether this is the first pass: what is missing now is nobody's fault.
     pub(super) history: bool,
@@ -125,22 +125,22 @@ impl ComponentWalk {
                 }
             }
         }
-        state.read(|inner| {
-            self.begin(inner);
+        state.read(|locked| {
+            self.begin(locked);
             if self.section.is_none() {
-                self.generation = inner.generation;
-                self.cleared = inner.cleared;
+                self.generation = locked.generation;
+                self.cleared = locked.cleared;
                 let before = match self.history {
                     true => self.loose,
                     false => Loose::default(),
                 };
-                self.write(inner, &before, out)?;
+                self.write(locked, &before, out)?;
             }
-            if self.generation != inner.generation {
+            if self.generation != locked.generation {
                 return Ok(false);
             }
             // Rings that have come since there was made room are for the next pass.
-            while self.rings.len() < rings_of(inner) && self.rings.len() < self.rings.capacity() {
+            while self.rings.len() < rings_of(locked) && self.rings.len() < self.rings.capacity() {
                 let _ = self.rings.push_within_capacity(RingWalk::NONE);
             }
             Ok(true)
@@ -148,18 +148,18 @@ impl ComponentWalk {
     }
 
     /// Begins to go through the rings.
-    fn begin(&mut self, inner: &Inner) {
+    fn begin(&mut self, locked: &Locked) {
         self.next = 0;
         self.step = RingStep::Section;
-        self.loose = self.state.loose(inner);
+        self.loose = self.state.loose(locked);
     }
 
     /// Goes on in the pass, up to the next section. False: all rings were looked at.
     pub(super) fn rings(&mut self, out: &mut Sections) -> Result<bool> {
         let state = self.state.clone();
-        state.read(|inner| {
-            let same = self.generation == inner.generation;
-            if let Some(memory) = inner.memory().filter(|_| same) {
+        state.read(|locked| {
+            let same = self.generation == locked.generation;
+            if let Some(memory) = locked.memory().filter(|_| same) {
                 for _ in 0..RINGS {
                     if self.next as usize >= self.rings.len() {
                         break;
@@ -175,12 +175,12 @@ impl ComponentWalk {
                 }
                 if self.form == Form::Snapshot && !self.settles {
                     self.settles = true;
-                    self.begin(inner);
+                    self.begin(locked);
                     return Ok(true);
                 }
             }
             let loose = self.loose;
-            self.write(inner, &loose, out)?;
+            self.write(locked, &loose, out)?;
             Ok(false)
         })
     }
@@ -259,9 +259,9 @@ impl ComponentWalk {
     }
 
     /// Writes the component's section, if it says anything that it didn't say before.
-    fn write(&mut self, inner: &Inner, loose: &Loose, out: &mut Sections) -> Result {
+    fn write(&mut self, locked: &Locked, loose: &Loose, out: &mut Sections) -> Result {
         // What the file had before a later clear stays.
-        let section = section(&self.state.described(inner), self.id, loose, self.cleared);
+        let section = section(&self.state.described(locked), self.id, loose, self.cleared);
         let known = self.section.as_ref();
         if known.is_some_and(|known| known.as_bytes() == section.as_bytes()) {
             return Ok(());
@@ -296,6 +296,8 @@ pub(crate) fn section(
     }
 }
 
-fn rings_of(inner: &Inner) -> usize {
-    inner.memory().map_or(0, |memory| memory.pool.store.rings()) as usize
+fn rings_of(locked: &Locked) -> usize {
+    locked
+        .memory()
+        .map_or(0, |memory| memory.pool.store.rings()) as usize
 }

@@ -24,7 +24,7 @@ use kernel::{
 use self::{
     images::Images,
     state::{
-        Inner,
+        Locked,
         State, //
     }, //
 };
@@ -161,7 +161,7 @@ pub(crate) fn give_way(dynamic: bool, memory: bool) -> Option<Arc<State>> {
     let mut places = PLACES.lock();
     let age = |state: &Arc<State>| {
         let (attached, has_memory, ended) =
-            state.read(|inner| (inner.attached(), inner.memory().is_some(), inner.ended));
+            state.read(|locked| (locked.attached(), locked.memory().is_some(), locked.ended));
         let may_go = state.dynamic() && !attached && (has_memory || !memory);
         may_go.then_some((has_memory, ended))
     };
@@ -176,7 +176,7 @@ pub(crate) fn take(state: &State, may_have: bool) -> Option<Arc<State>> {
     let mut places = PLACES.lock();
     let place = places.get_mut(usize::from(state.slot()))?;
     // Under this lock it would be connected again.
-    let may_go = |inner: &Inner| !inner.attached() && (may_have || inner.memory().is_none());
+    let may_go = |locked: &Locked| !locked.attached() && (may_have || locked.memory().is_none());
     if state.is_gone() || !state.read(may_go) {
         return None;
     }

@@ -138,7 +138,7 @@ impl Loose {
 }
 
 /// What the component's lock protects.
-pub(crate) struct Inner {
+pub(crate) struct Locked {
     /// The driver's side, until it is detached.
     raw: Option<&'static RawComponent>,
     /// Of one that is detached: which one of all that was.
@@ -146,14 +146,14 @@ pub(crate) struct Inner {
     /// Keeps what `State::memory` points to.
     memory: Option<Owned>,
     /// Whether it was said that it has less memory than it may have.
-    told: bool,
+    warned: bool,
     /// How often the memory was freed: for those who keep ids or indices without the lock.
     pub(crate) generation: u64,
     /// When it was cleared, in the ring's clock; 0: never. Decoders leave out older records.
     pub(crate) cleared: u64,
 }
 
-impl Inner {
+impl Locked {
     pub(crate) fn attached(&self) -> bool {
         self.raw.is_some()
     }
@@ -203,7 +203,7 @@ pub(crate) struct State {
     pub(super) gone: AtomicBool,
     /// What is logged to, if it was made at run time.
     own: Option<RawComponent>,
-    /// [`Inner::memory`], for log calls and the task hook; null until it is there.
+    /// [`Locked::memory`], for log calls and the task hook; null until it is there.
     memory: AtomicPtr<Memory>,
     /// How many want that it keeps what it has: see [`Self::is_frozen`].
     pub(crate) frozen: AtomicU32,
@@ -212,7 +212,7 @@ pub(crate) struct State {
     found: Kept<Described>,
     /// Held while somebody changes what is logged, or where to.
     control: Pin<KBox<Mutex<()>>>,
-    inner: Pin<KBox<Mutex<Inner>>>,
+    locked: Pin<KBox<Mutex<Locked>>>,
 }
 
 impl State {
@@ -230,11 +230,11 @@ impl State {
         }
         // It has the name and the settings here.
         let own = dynamic.then(|| RawComponent::new(Config::new()));
-        let inner = Inner {
+        let locked = Locked {
             raw: None,
             ended: 0,
             memory: None,
-            told: false,
+            warned: false,
             generation: 0,
             cleared: 0,
         };
@@ -252,7 +252,7 @@ impl State {
                 lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
             })?,
             control: KBox::pin_init(new_mutex!(()), GFP_KERNEL)?,
-            inner: KBox::pin_init(new_mutex!(inner), GFP_KERNEL)?,
+            locked: KBox::pin_init(new_mutex!(locked), GFP_KERNEL)?,
         })
     }
 
@@ -316,17 +316,17 @@ impl State {
 
     /// Pages that it takes when it is switched on.
     pub(crate) fn wants(&self) -> u32 {
-        match self.is_enabled() && self.read(|inner| inner.memory.is_none()) {
+        match self.is_enabled() && self.read(|locked| locked.memory.is_none()) {
             true => self.get(Key::SizeKb) / PAGE_KB,
             false => 0,
         }
     }
 
     /// KiB of its budget that its memory lacks, if it has any.
-    pub(crate) fn missing_kb(&self, inner: &Inner) -> u32 {
+    pub(crate) fn missing_kb(&self, locked: &Locked) -> u32 {
         let whole = self.get(Key::SizeKb) / PAGE_KB * PAGE_KB;
         let missing = |memory: &Memory| whole.saturating_sub((memory.bytes() / 1024) as u32);
-        inner.memory().map_or(0, missing)
+        locked.memory().map_or(0, missing)
     }
 
     /// The memory, for log calls and, with interrupts off, the task hook.
@@ -381,20 +381,20 @@ impl State {
     }
 
     /// Calls `f` with the component locked, to look at it.
-    pub(crate) fn read<R>(&self, f: impl FnOnce(&Inner) -> R) -> R {
-        f(&self.inner.lock())
+    pub(crate) fn read<R>(&self, f: impl FnOnce(&Locked) -> R) -> R {
+        f(&self.locked.lock())
     }
 
     /// The same at its memory, if it has any.
     pub(crate) fn read_memory<R>(&self, f: impl FnOnce(&Memory) -> R) -> Option<R> {
-        self.read(|inner| inner.memory().map(f))
+        self.read(|locked| locked.memory().map(f))
     }
 
     /// Calls `f` with the component locked, to change it, and shows crash tools what has changed.
-    pub(crate) fn update<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
-        let mut inner = self.inner.lock();
-        let result = f(&mut inner);
-        let new = self.described(&inner);
+    pub(crate) fn update<R>(&self, f: impl FnOnce(&mut Locked) -> R) -> R {
+        let mut locked = self.locked.lock();
+        let result = f(&mut locked);
+        let new = self.described(&locked);
         // SAFETY: The lock is held, under which alone it is changed.
         unsafe { self.found.root.update(|root| *root = new) };
         result
@@ -405,8 +405,8 @@ impl State {
     }
 
     /// The component as crash tools find it. The state has its place.
-    pub(crate) fn described(&self, inner: &Inner) -> dump::ComponentRoot {
-        let memory = inner.memory().map(|memory| &memory.root);
+    pub(crate) fn described(&self, locked: &Locked) -> dump::ComponentRoot {
+        let memory = locked.memory().map(|memory| &memory.root);
         dump::ComponentRoot {
             magic: dump::COMPONENT_MAGIC,
             size: size_of::<dump::ComponentRoot>() as u32,
@@ -414,20 +414,20 @@ impl State {
             enabled: self.get(Key::Enable) as u8,
             level: self.get(Key::Level) as u8,
             mode: self.get(Key::Mode) as u8,
-            attached: inner.attached().into(),
+            attached: locked.attached().into(),
             size_kb: self.get(Key::SizeKb),
             ring_kb: self.get(Key::RingKb),
             memory: memory.map_or(0, |memory| ptr::from_ref(memory) as u64),
             lost: ptr::from_ref(&self.found.lost) as u64,
             name: self.name,
-            cleared: inner.cleared,
+            cleared: locked.cleared,
         }
     }
 
     /// The counts that belong to no ring.
-    pub(crate) fn loose(&self, inner: &Inner) -> Loose {
+    pub(crate) fn loose(&self, locked: &Locked) -> Loose {
         let mut loose = Loose::default();
-        if let Some(memory) = inner.memory() {
+        if let Some(memory) = locked.memory() {
             for shelf in memory.pool.store.shelves() {
                 let (records, lost) = shelf.gone.get();
                 loose.add(records, &lost);
@@ -438,15 +438,15 @@ impl State {
     }
 
     pub(crate) fn attached(&self) -> bool {
-        self.read(|inner| inner.attached())
+        self.read(|locked| locked.attached())
     }
 
     /// Connects the driver's side, or where there is none, its own.
     pub(super) fn connect(&self, raw: Option<&'static RawComponent>) {
-        self.update(|inner| {
-            inner.raw = raw.or(self.own());
+        self.update(|locked| {
+            locked.raw = raw.or(self.own());
             // Nobody reads these fields while its threshold is 0.
-            let Some(switch) = inner.switch() else {
+            let Some(switch) = locked.switch() else {
                 return;
             };
             let state = ptr::from_ref(self).cast_mut().cast();
@@ -454,7 +454,7 @@ impl State {
             self.show_slot(&switch.slot);
             // INVARIANT: It is a way.
             switch.way.store(way_of(self.slot.into()), Relaxed);
-            if let Some(memory) = inner.memory() {
+            if let Some(memory) = locked.memory() {
                 // ORDERING: Release: who finds the table finds its entries.
                 switch.percpu.store(memory.percpu(), Release);
             }
@@ -470,7 +470,7 @@ impl State {
         }
         if let Err(e) = self.switch_on(control) {
             pr_warn!("{}: has no memory: {e:?}\n", shown(self.name()));
-            self.read(|inner| self.apply(inner));
+            self.read(|locked| self.apply(locked));
             self.apply_key(control);
         }
     }
@@ -482,23 +482,23 @@ impl State {
     pub(crate) fn detach(&self) {
         // The static key isn't switched: it goes with the module, and jump labels have forgotten
         // it already.
-        self.update(|inner| {
-            if let Some(switch) = inner.switch() {
+        self.update(|locked| {
+            if let Some(switch) = locked.switch() {
                 switch.threshold.store(0, Relaxed);
                 switch.percpu.store(ptr::null_mut(), Relaxed);
             }
-            inner.raw = None;
-            inner.ended = LAST_END.fetch_add(1, Relaxed);
+            locked.raw = None;
+            locked.ended = LAST_END.fetch_add(1, Relaxed);
         });
     }
 
     /// Makes the memory and the driver's side do what the settings say, but for its static key.
-    fn apply(&self, inner: &Inner) {
-        if let Some(memory) = inner.memory() {
+    fn apply(&self, locked: &Locked) {
+        if let Some(memory) = locked.memory() {
             let share = self.get(Key::WarnShare);
             memory.pool.warn_share.store(share, Relaxed);
         }
-        if let Some(switch) = inner.switch() {
+        if let Some(switch) = locked.switch() {
             switch.privacy.store(self.get(Key::Private) as u8, Relaxed);
             // What a site's gate must not exceed: one more than the level.
             const { assert!(GATE_ON == 1) };
@@ -512,7 +512,7 @@ impl State {
     fn apply_key(&self, _control: &Control<'_>) {
         #[cfg(CONFIG_JUMP_LABEL)]
         if !self.dynamic() {
-            let (raw, on) = self.read(|inner| (inner.raw, self.is_enabled()));
+            let (raw, on) = self.read(|locked| (locked.raw, self.is_enabled()));
             let Some(key) = raw.map(|raw| raw.key.get().cast()) else {
                 return;
             };
@@ -548,11 +548,11 @@ impl State {
     }
 
     fn store(&self, key: Key, value: u32) {
-        self.update(|inner| {
+        self.update(|locked| {
             self.settings[key as usize].store(value, Relaxed);
-            self.apply(inner);
+            self.apply(locked);
             // A ring that holds more gives its oldest pages back.
-            if let Some(memory) = inner.memory().filter(|_| key == Key::RingKb) {
+            if let Some(memory) = locked.memory().filter(|_| key == Key::RingKb) {
                 memory.cut_to(self.max_pages());
             }
         });
@@ -561,27 +561,27 @@ impl State {
     /// Switches the component on, with new memory if need be. A detached one remembers it.
     fn switch_on(&self, control: &Control<'_>) -> Result {
         let size_kb = self.get(Key::SizeKb);
-        let needs = self.read(|inner| inner.memory.is_none() && inner.attached());
+        let needs = self.read(|locked| locked.memory.is_none() && locked.attached());
         let made = needs
             .then(|| Owned::new(self.slot, size_kb / PAGE_KB, nr_cpu_ids()))
             .transpose()?;
-        let missing = self.update(|inner| {
+        let missing = self.update(|locked| {
             if let Some(made) = made {
                 let memory: &Memory = &made;
                 let pointer = ptr::from_ref(memory).cast_mut();
                 // ORDERING: Release: see `live_memory`.
                 self.memory.store(pointer, Release);
                 // The table lives as long as the memory: until `cut`, and somewhat longer.
-                if let Some(switch) = inner.switch() {
+                if let Some(switch) = locked.switch() {
                     // ORDERING: Release: as in `connect`.
                     switch.percpu.store(memory.percpu(), Release);
                 }
-                inner.memory = Some(made);
+                locked.memory = Some(made);
             }
             self.settings[Key::Enable as usize].store(1, Relaxed);
-            self.apply(inner);
-            let missing = self.missing_kb(inner);
-            let is_new = needs && missing > 0 && !mem::replace(&mut inner.told, true);
+            self.apply(locked);
+            let missing = self.missing_kb(locked);
+            let is_new = needs && missing > 0 && !mem::replace(&mut locked.warned, true);
             is_new.then_some(missing)
         });
         self.apply_key(control);
@@ -598,9 +598,9 @@ impl State {
     /// Has the observer of records change what it watches.
     pub(crate) fn watch<R>(&self, change: impl FnOnce() -> R) -> R {
         let _control = self.control();
-        self.update(|inner| {
+        self.update(|locked| {
             let result = change();
-            if let Some(switch) = inner.switch() {
+            if let Some(switch) = locked.switch() {
                 self.show_slot(&switch.slot);
             }
             result
@@ -616,17 +616,17 @@ impl State {
     fn resize(&self, kb: u32) -> Result {
         const { assert!((1 << 20) / PAGE_KB <= MOST_PAGES) };
         let pages = kb / PAGE_KB;
-        let need = self.read(|inner| Some(inner.memory.as_ref()?.need(pages)));
+        let need = self.read(|locked| Some(locked.memory.as_ref()?.need(pages)));
         let mut stock = need.map(Stock::new).transpose()?;
         let mut gone = Chain::new();
-        if self.read(|inner| match &inner.memory {
+        if self.read(|locked| match &locked.memory {
             Some(memory) => memory.begin_resize(pages, &mut gone),
             None => Ok(false),
         })? {
             quiesce::quiesce();
         }
-        self.update(|inner| {
-            if let Some((memory, stock)) = inner.memory.as_mut().zip(stock.take()) {
+        self.update(|locked| {
+            if let Some((memory, stock)) = locked.memory.as_mut().zip(stock.take()) {
                 memory.end_resize(stock)?;
             }
             self.settings[Key::SizeKb as usize].store(kb, Relaxed);
@@ -638,28 +638,28 @@ impl State {
     /// detached, takes its memory out: nobody finds it any more, but log calls that began before
     /// may be using it. For [`Self::clear`].
     pub(crate) fn cut(&self, now: u64, _control: &Control<'_>) -> Option<Owned> {
-        self.update(|inner| {
+        self.update(|locked| {
             if self.is_gone() {
                 // Its place may be another one's, and all of it goes.
                 return None;
             }
-            if self.is_enabled() && inner.attached() {
-                inner.cleared = now;
-                if let Some(memory) = inner.memory() {
+            if self.is_enabled() && locked.attached() {
+                locked.cleared = now;
+                if let Some(memory) = locked.memory() {
                     memory.clear();
                 }
                 return None;
             }
-            if let Some(switch) = inner.switch() {
+            if let Some(switch) = locked.switch() {
                 switch.percpu.store(ptr::null_mut(), Relaxed);
             }
             self.memory.store(ptr::null_mut(), Relaxed);
-            inner.cleared = 0;
+            locked.cleared = 0;
             for n in &self.found.lost {
                 n.store(0, Relaxed);
             }
-            let old = inner.memory.take()?;
-            inner.generation = inner.generation.wrapping_add(1);
+            let old = locked.memory.take()?;
+            locked.generation = locked.generation.wrapping_add(1);
             Some(old)
         })
     }
@@ -667,6 +667,6 @@ impl State {
     /// Keeps what [`Self::cut`] has taken out of a component that has lost its place since then: it
     /// goes with the component.
     pub(crate) fn keep(&self, old: Owned) {
-        self.update(|inner| inner.memory = Some(old));
+        self.update(|locked| locked.memory = Some(old));
     }
 }

@@ -120,11 +120,11 @@ mod tests {
 
     #[test]
     fn arguments_may_log() {
-        fn inner() -> u32 {
+        fn locked() -> u32 {
             blog_log!(LOUD, "inner");
             1
         }
-        assert_eq!(added(&LOUD, || blog_log!(LOUD, "outer {}", inner())), 2);
+        assert_eq!(added(&LOUD, || blog_log!(LOUD, "outer {}", locked())), 2);
     }
 
     #[test]

@@ -123,7 +123,7 @@ mod suite {
         let busy = Meanwhile::run(|this| this.hold(spin_loop))?;
         let cleared = state.clone();
         let clear = Meanwhile::run(move |_| cleared.clear())?;
-        until(|| clear.done() || state.update(|inner| inner.memory().is_none()))?;
+        until(|| clear.done() || state.update(|locked| locked.memory().is_none()))?;
 
         let _other = go_on()?;
         // The worker, too.

@@ -97,15 +97,15 @@ mod memory_suite {
     /// KiB that the component takes.
     fn taken_kb(rig: &Rig) -> Result<u32> {
         let state = rig.state()?;
-        let bytes = state.update(|inner| inner.memory().map(|memory| memory.bytes()));
+        let bytes = state.update(|locked| locked.memory().map(|memory| memory.bytes()));
         Ok((bytes.ok_or(EINVAL)? / 1024) as u32)
     }
 
     /// Sum of what its rings hold, in bytes.
     fn held(rig: &Rig) -> Result<u32> {
         let state = rig.state()?;
-        let held = state.update(|inner| {
-            let memory = inner.memory()?;
+        let held = state.update(|locked| {
+            let memory = locked.memory()?;
             let held = |id| memory.pool.store.ring(id).map_or(0, |ring| ring.pages());
             Some((0..memory.pool.store.rings()).map(held).sum())
         });
@@ -373,7 +373,7 @@ mod memory_suite {
         let rig = rig?;
         assert_eq!(taken_kb(&rig)?, 64);
         let state = rig.state()?;
-        let missing = || state.read(|inner| state.missing_kb(inner));
+        let missing = || state.read(|locked| state.missing_kb(locked));
         assert_eq!(missing(), 1024 - 64);
         state.set(Key::SizeKb, 1024)?;
         assert_eq!((missing(), taken_kb(&rig)?), (0, 1024));
@@ -451,8 +451,8 @@ mod memory_suite {
         });
         assert_eq!(lent.len(), TABLES);
         for task in 0..TASKS {
-            let ring = state.update(|inner| {
-                let memory = inner.memory()?;
+            let ring = state.update(|locked| {
+                let memory = locked.memory()?;
                 let ring = memory.pool.take_ring(0, true)?;
                 // SAFETY: It is the current task.
                 let me = unsafe { tasks::facts(tasks::current()) };
@@ -501,8 +501,13 @@ mod memory_suite {
             threads.push(thread, GFP_KERNEL)?;
         }
         drop(threads);
-        let rings =
-            || state.update(|inner| inner.memory().map_or(0, |memory| memory.pool.store.rings()));
+        let rings = || {
+            state.update(|locked| {
+                locked
+                    .memory()
+                    .map_or(0, |memory| memory.pool.store.rings())
+            })
+        };
         let before = rings();
         assert!(before >= 200);
         assert_eq!(state.set(Key::SizeKb, 16), Err(EBUSY));

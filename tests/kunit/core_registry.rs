@@ -175,8 +175,8 @@ mod suite {
     fn of_initcalls(name: &CStr) -> (u64, u64) {
         let (mut records, mut lost) = (0, 0);
         if let Ok(state) = state_of(name) {
-            state.update(|inner| {
-                let rings = inner.rings().map(|(_, ring)| ring);
+            state.update(|locked| {
+                let rings = locked.rings().map(|(_, ring)| ring);
                 for ring in rings.filter(|ring| ring.owner.pid == 1) {
                     records += ring.records;
                     lost += ring.lost.iter().sum::<u64>();
@@ -545,7 +545,7 @@ mod suite {
         state.clear();
         remove_cleared(&state);
         assert!(state.is_gone());
-        assert!(state.update(|inner| inner.memory().is_none()));
+        assert!(state.update(|locked| locked.memory().is_none()));
         let other = Rig::new(c"blog_test_other", SMALL)?;
         assert_eq!(other.state()?.slot(), slot);
 

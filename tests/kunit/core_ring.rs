@@ -174,8 +174,8 @@ mod suite {
     /// Logs to the ring for NMIs on a CPU, which doesn't come meanwhile. False: it was lost.
     fn log_as_nmi(rig: &Rig, n: u64) -> Result<bool> {
         let state = rig.state()?;
-        let ring = state.update(|inner| -> Result<_> {
-            let memory = inner.memory().ok_or(EINVAL)?;
+        let ring = state.update(|locked| -> Result<_> {
+            let memory = locked.memory().ok_or(EINVAL)?;
             let place = memory.percpu_ring(0, Context::Nmi).ok_or(EINVAL)?;
             let known = place.load(Relaxed);
             if known != kernel::blog::no_ring() {
@@ -297,9 +297,9 @@ mod suite {
         let state = rig.state()?;
         assert!(rig.log(1));
         state.set(Key::Enable, 0)?;
-        assert!(state.update(|inner| inner.memory().is_some()));
+        assert!(state.update(|locked| locked.memory().is_some()));
         state.clear();
-        assert!(state.update(|inner| inner.memory().is_none()));
+        assert!(state.update(|locked| locked.memory().is_none()));
         assert_eq!(Read::new(Some(state.clone()), 4096)?.rings.len(), 0);
         state.set(Key::Enable, 1)?;
         assert!(rig.log(2));
@@ -314,7 +314,7 @@ mod suite {
         let rig = Rig::new(c"blog_test_size", config(64, 64, Mode::Overwrite))?;
         let state = rig.state()?;
         let fits = |kb: usize| {
-            let bytes = state.update(|inner| inner.memory().map(|memory| memory.bytes()));
+            let bytes = state.update(|locked| locked.memory().map(|memory| memory.bytes()));
             bytes.is_some_and(|bytes| bytes <= kb * 1024)
         };
         assert!(fits(64));
@@ -406,7 +406,7 @@ mod suite {
             let pool = &memory.pool;
             pool.sum(|lists| lists.retired.len() + lists.ended.len())
         };
-        state.update(|inner| inner.memory().map_or(0, ended))
+        state.update(|locked| locked.memory().map_or(0, ended))
     }
 
     /// Tasks that have a ring.
@@ -477,7 +477,7 @@ mod suite {
             }
             until(|| live(&state) == 0)
         };
-        let gone = || state.read(|inner| state.loose(inner).records);
+        let gone = || state.read(|locked| state.loose(locked).records);
         let mut until_gone = |records: u64| -> Result {
             for _ in 0..100 {
                 if gone() >= records {

@@ -317,8 +317,8 @@ mod suite {
         // Tasks that have ended are freed a moment later.
         let state = rig.state()?;
         until(|| {
-            state.update(|inner| {
-                inner.rings().all(|(_, info)| {
+            state.update(|locked| {
+                locked.rings().all(|(_, info)| {
                     info.state == kernel::blog::ring::RingState::Retired || info.owner.pid < 0
                 })
             })

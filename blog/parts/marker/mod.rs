@@ -35,10 +35,10 @@ unsafe extern "C" {
 fn mark(state: &State, text: &str) -> Result {
     let line = text.strip_suffix('\n').unwrap_or(text);
     let line = CString::try_from_fmt(fmt!("{line}"))?;
-    let is_logged = state.read(|inner| {
+    let is_logged = state.read(|locked| {
         // SAFETY: The component is there as long as the lock is held; the line is a C string.
         let mark = |component| unsafe { blog_mark(component, line.as_char_ptr()) };
-        inner.component().is_some_and(mark)
+        locked.component().is_some_and(mark)
     });
     is_logged.then_some(()).ok_or(EBADF)
 }

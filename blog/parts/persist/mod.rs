@@ -295,10 +295,10 @@ fn facts(to: &mut [u8], len: &mut usize) -> Result {
     out.head()?;
     take(&mut out)?;
     for state in registry::components() {
-        state.read(|inner| {
-            let loose = state.loose(inner);
+        state.read(|locked| {
+            let loose = state.loose(locked);
             let id = region::component(state.slot());
-            let root = state.described(inner);
+            let root = state.described(locked);
             let section = component::section(&root, id, &loose, root.cleared);
             out.section(Kind::Component, &section)
         })?;

@@ -227,7 +227,7 @@ impl Probes {
         let mut line = KVec::new();
         line.extend_from_slice(text.as_bytes(), GFP_KERNEL)?;
         let raw = state
-            .read(|inner| inner.component().map(ptr::from_ref))
+            .read(|locked| locked.component().map(ptr::from_ref))
             .ok_or(ENODEV)?;
         // INVARIANT: It is connected; `PART` removes the probe first. The codes are those of the
         // fetches. A word of any function may be an address.

@@ -14,7 +14,7 @@ mod suite {
         },
         registry::{
             name_bytes,
-            state::Inner, //
+            state::Locked, //
         },
         sys::glue::errno,
         tasks,
@@ -91,7 +91,7 @@ mod suite {
     fn lost(rig: &Rig) -> Result<u64> {
         let state = rig.state()?;
         probe::count(&state);
-        Ok(state.read(|inner: &Inner| state.loose(inner)).lost[Lost::Nested as usize])
+        Ok(state.read(|locked: &Locked| state.loose(locked)).lost[Lost::Nested as usize])
     }
 
     /// What a kernel without kprobes says.

@@ -71,8 +71,8 @@ mod suite {
     #[cfg(not(BLOG_ANYKERNEL))]
     #[inline(never)]
     fn mark(state: &State, line: &str) -> Result {
-        state.read(|inner| {
-            let raw = inner.component().ok_or(EBADF)?;
+        state.read(|locked| {
+            let raw = locked.component().ok_or(EBADF)?;
             blog_info!(Side(raw), "{}", line);
             Ok(())
         })
