@@ -23,9 +23,9 @@ use crate::{
     registry::{
         self,
         images::queries,
+        parse, //
         settings::Key,
         state::State,
-        words, //
     },
     sys::{
         prelude::*,
@@ -58,7 +58,7 @@ static COMPONENT: [FileOf<State>; 2] = [
     FileOf {
         name: c"clear",
         write: Some(|state, text| {
-            words::one_of(text, &[("1", ())])?;
+            parse::one_of(text, &[("1", ())])?;
             state.clear();
             if let Some(cleared) = registry::CLEARED.as_ref() {
                 cleared(state);

@@ -26,8 +26,8 @@ use kernel::blog::{
 
 use super::{
     name_bytes,
+    parse::ids, //
     settings::parse_level,
-    words::ids, //
 };
 use crate::sys::{
     glue::errno,

@@ -42,9 +42,9 @@ use crate::{
 };
 
 pub(crate) mod images;
+pub(crate) mod parse;
 pub(crate) mod settings;
 pub(crate) mod state;
-pub(crate) mod words;
 
 global_lock! {
     // SAFETY: `init` is called before anything else here.

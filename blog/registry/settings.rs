@@ -13,7 +13,7 @@ use kernel::blog::{
     Config, //
 };
 
-use super::words;
+use super::parse;
 
 use crate::sys::prelude::*;
 
@@ -102,9 +102,9 @@ impl Key {
     /// The value that a text is for: its name, or its number, with one digit if that is enough for
     /// all values. `EINVAL` of any other text.
     pub(crate) fn parse(self, text: &str) -> Result<u32> {
-        let (row, word) = (self.row(), words::word(text)?);
+        let (row, word) = (self.row(), parse::word(text)?);
         if row.has_numbers && (word.len() == 1 || *row.range.end() > 9) {
-            if let Ok(n) = words::parse_number(word) {
+            if let Ok(n) = parse::parse_number(word) {
                 return row.range.contains(&n).then_some(n).ok_or(EINVAL);
             }
         }

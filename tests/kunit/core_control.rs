@@ -11,8 +11,8 @@ mod suite {
                 queries,
                 Query, //
             },
+            parse::*, //
             settings::parse_level,
-            words::*, //
         },
         sys::glue,
         tests::rig::{

@@ -68,7 +68,6 @@ use crate::{
             State,
             MISSED, //
         },
-        words, //
     },
     sys::glue,
     tasks, //
@@ -309,7 +308,7 @@ fn change(state: &State, text: &str) -> Result {
         let _control = state.control();
         return PROBES.lock().add(&state, text);
     };
-    let site = words::parse_number(site)?;
+    let site = registry::parse::parse_number(site)?;
     let mut probes = PROBES.lock();
     match probes.remove(state, |probe| probe.site() == site) {
         0 => Err(ENOENT),

@@ -25,7 +25,7 @@ use kernel::{
     prelude::*, //
 };
 
-use crate::registry::words::parse_number;
+use crate::registry::parse::parse_number;
 
 /// The most words that a hit comes with; `BLOG_PROBE_WORDS` of `hits.h`.
 pub(super) const WORDS: usize = 11;

@@ -18,8 +18,8 @@ use crate::{
         CHOOSE, //
     },
     registry::{
+        parse, //
         settings::parse_level,
-        words, //
     }, //
 };
 
@@ -41,7 +41,7 @@ fn choose(text: &str) -> Result<KBox<dyn Choice>> {
 /// must fit.
 #[derive(Default)]
 struct Chosen {
-    /// As they were written; see [`words::fits`].
+    /// As they were written; see [`parse::fits`].
     components: KVec<KVec<u8>>,
     /// Ids of threads or processes.
     tasks: KVec<i32>,
@@ -60,17 +60,17 @@ impl Chosen {
                 match key {
                     "component" => {
                         let mut name = KVec::new();
-                        name.extend_from_slice(words::names(value)?.as_bytes(), GFP_KERNEL)?;
+                        name.extend_from_slice(parse::names(value)?.as_bytes(), GFP_KERNEL)?;
                         new.components.push(name, GFP_KERNEL)?;
                     }
                     "task" => {
-                        let id = i32::try_from(words::parse_number(value)?).map_err(|_| EINVAL)?;
+                        let id = i32::try_from(parse::parse_number(value)?).map_err(|_| EINVAL)?;
                         new.tasks.push(id, GFP_KERNEL)?;
                     }
                     "level" if new.level.is_none() => {
                         new.level = Some(parse_level(value)?);
                     }
-                    "site" => new.sites.push(words::ids(value)?, GFP_KERNEL)?,
+                    "site" => new.sites.push(parse::ids(value)?, GFP_KERNEL)?,
                     _ => return Err(EINVAL),
                 }
             }
@@ -89,7 +89,7 @@ impl Choice for Chosen {
 
     fn has_component(&self, name: &CStr) -> bool {
         let name = name.to_bytes();
-        self.has_all_components() || self.components.iter().any(|names| words::fits(names, name))
+        self.has_all_components() || self.components.iter().any(|names| parse::fits(names, name))
     }
 
     fn has_task(&self, pid: i32, tgid: i32) -> bool {

@@ -22,12 +22,12 @@ use crate::{
     floor,
     registry::{
         components,
+        parse, //
         settings::{
             Key,
             COUNT, //
         },
         state::State,
-        words, //
     },
     sys::{
         glue::shown,
@@ -56,7 +56,7 @@ const BYTES_MAX: usize = 3840;
 
 /// Settings of all components with certain names.
 struct BootSetting {
-    /// As it was written; names come first, see [`words::names`].
+    /// As it was written; names come first, see [`parse::names`].
     text: KVec<u8>,
     names_len: usize,
     /// Values by key, as far as they are given.
@@ -71,7 +71,7 @@ impl BootSetting {
         let (names, pairs) = text.rsplit_once(':').ok_or(EINVAL)?;
         let mut new = Self {
             text: KVec::new(),
-            names_len: words::names(names)?.len(),
+            names_len: parse::names(names)?.len(),
             values: [None; COUNT],
         };
         for pair in pairs.split(',') {
@@ -90,7 +90,7 @@ impl BootSetting {
     }
 
     fn is_for(&self, name: &[u8]) -> bool {
-        words::fits(self.names(), name)
+        parse::fits(self.names(), name)
     }
 
     /// Whether it gives all that `other` gives.

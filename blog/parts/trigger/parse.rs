@@ -13,7 +13,7 @@ use super::{
     TriggerSpec,
     COMPARE, //
 };
-use crate::registry::words;
+use crate::registry::parse;
 
 /// `off`, or `site=ID` or `hang`, and then `if=TEST`, `after=N`, `all`. `None`: off.
 pub(super) fn parse_trigger(text: &str) -> Result<Option<TriggerSpec>> {
@@ -23,7 +23,7 @@ pub(super) fn parse_trigger(text: &str) -> Result<Option<TriggerSpec>> {
         "off" => return words.next().map_or(Ok(None), |_| Err(EINVAL)),
         "hang" => {}
         first => {
-            let id = words::parse_number(first.strip_prefix("site=").ok_or(EINVAL)?)?;
+            let id = parse::parse_number(first.strip_prefix("site=").ok_or(EINVAL)?)?;
             wanted.site = Some(id).filter(|id| (1..=SITE_MAX).contains(id));
             wanted.site.ok_or(EINVAL)?;
         }
@@ -35,7 +35,7 @@ pub(super) fn parse_trigger(text: &str) -> Result<Option<TriggerSpec>> {
                 wanted.test.replace(parse_test(value)?).is_none()
             }
             Some(("after", value)) if wanted.site.is_some() => {
-                after.replace(words::parse_number(value)?).is_none()
+                after.replace(parse::parse_number(value)?).is_none()
             }
             None if word == "all" => !mem::replace(&mut wanted.all, true),
             _ => false,
@@ -65,12 +65,12 @@ pub(super) fn parse_test(text: &str) -> Result<Condition> {
     };
     let value = match signed {
         true if !value.starts_with('+') => value.parse::<i64>().map(i128::from),
-        _ if words::is_decimal(value) => value.parse::<u64>().map(i128::from),
+        _ if parse::is_decimal(value) => value.parse::<u64>().map(i128::from),
         _ => return Err(EINVAL),
     };
     let mut known = COMPARE.iter();
     Ok(Condition {
-        at: words::parse_number(at)?.try_into().map_err(|_| EINVAL)?,
+        at: parse::parse_number(at)?.try_into().map_err(|_| EINVAL)?,
         size,
         signed,
         compare: known.find(|(name, _)| *name == compare).ok_or(EINVAL)?,
