@@ -160,7 +160,7 @@ impl Memory {
             // A log call may have lent some just now.
             let more = self.pages_held().saturating_sub(pages);
             // At once: writers might be faster.
-            self.cut(|_| level.max(1), more, |number| self.take_out(number, gone));
+            self.take_pages(|_| level.max(1), more, |number| self.take_out(number, gone));
         }
         self.set_limits();
     }
@@ -177,24 +177,24 @@ impl Memory {
 
     /// Has rings that hold more than `most` pages give up their oldest ones; but shared ones may
     /// hold what [`Self::max_shared`] says.
-    pub(crate) fn cut_to(&self, most: u32) {
+    pub(crate) fn trim(&self, most: u32) {
         let of = |id| match id {
             ..WARN_RINGS => most.max(self.pool.warn_pages(id)),
             _ if id < self.shared_rings() => self.max_shared(most),
             _ => most,
         };
-        self.cut(of, u32::MAX, |page| self.pool.put(0, page));
+        self.take_pages(of, u32::MAX, |page| self.pool.put(0, page));
     }
 
     /// Takes all away that was logged, but for the pages that live rings write to.
     pub(crate) fn clear(&self) {
         self.pool.drain_retired();
-        self.cut(|_| 0, u32::MAX, |page| self.pool.put(0, page));
+        self.take_pages(|_| 0, u32::MAX, |page| self.pool.put(0, page));
     }
 
     /// Has rings that hold more than `most` says of their ids give up their oldest pages to `take`,
     /// `left` in all.
-    fn cut(&self, most: impl Fn(u32) -> u32, mut left: u32, mut take: impl FnMut(u32)) {
+    fn take_pages(&self, most: impl Fn(u32) -> u32, mut left: u32, mut take: impl FnMut(u32)) {
         let pool = self.pool.pages(0, false);
         for id in 0..self.pool.store.rings() {
             let Some(ring) = self.pool.store.ring(id) else {

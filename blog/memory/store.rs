@@ -68,7 +68,7 @@ impl Arrays {
     }
 
     /// Slots that there are.
-    pub(crate) fn places(&self) -> u32 {
+    pub(crate) fn slot_count(&self) -> u32 {
         self.slots.len()
     }
 

@@ -553,7 +553,7 @@ impl State {
             self.apply(locked);
             // A ring that holds more gives its oldest pages back.
             if let Some(memory) = locked.memory().filter(|_| key == Key::RingKb) {
-                memory.cut_to(self.max_pages());
+                memory.trim(self.max_pages());
             }
         });
     }
@@ -571,7 +571,7 @@ impl State {
                 let pointer = ptr::from_ref(memory).cast_mut();
                 // ORDERING: Release: see `live_memory`.
                 self.memory.store(pointer, Release);
-                // The table lives as long as the memory: until `cut`, and somewhat longer.
+                // The table lives as long as the memory: until `take_memory`, and somewhat longer.
                 if let Some(switch) = locked.switch() {
                     // ORDERING: Release: as in `connect`.
                     switch.percpu.store(memory.percpu(), Release);
@@ -637,7 +637,7 @@ impl State {
     /// Has readers leave out what was logged before `now`, or where the component is off or
     /// detached, takes its memory out: nobody finds it any more, but log calls that began before
     /// may be using it. For [`Self::clear`].
-    pub(crate) fn cut(&self, now: u64, _control: &Control<'_>) -> Option<Owned> {
+    pub(crate) fn take_memory(&self, now: u64, _control: &Control<'_>) -> Option<Owned> {
         self.update(|locked| {
             if self.is_gone() {
                 // Its place may be another one's, and all of it goes.
@@ -664,8 +664,8 @@ impl State {
         })
     }
 
-    /// Keeps what [`Self::cut`] has taken out of a component that has lost its place since then: it
-    /// goes with the component.
+    /// Keeps what [`Self::take_memory`] has taken out of a component that has lost its place since
+    /// then: it goes with the component.
     pub(crate) fn keep(&self, old: Owned) {
         self.update(|locked| locked.memory = Some(old));
     }

@@ -344,7 +344,7 @@ impl State {
     /// calls that run, and a task that would switch it on meanwhile waits, too.
     pub(crate) fn clear(&self) {
         let control = self.control();
-        let Some(old) = self.cut(later(), &control) else {
+        let Some(old) = self.take_memory(later(), &control) else {
             return;
         };
         quiesce::quiesce();

@@ -148,7 +148,7 @@ fn make(memory: &Memory, page: &mut Option<Block>) -> Option<NonNull<Meta>> {
             page_size: PAGE_SIZE as u32,
             rings_at: RINGS_AT as u32,
             rings: RINGS as u32,
-            places: memory.pool.store.places(),
+            places: memory.pool.store.slot_count(),
             generation: GONE + 1,
         };
         // SAFETY: A page has room for it, and this one is nobody else's.
@@ -170,7 +170,7 @@ fn resized(memory: &Memory) {
             AtomicU32::from_ptr(&raw mut (*at).generation),
         )
     };
-    count.store(memory.pool.store.places(), Relaxed);
+    count.store(memory.pool.store.slot_count(), Relaxed);
     let next = generation.load(Relaxed).wrapping_add(1);
     // ORDERING: Release: who sees the new number sees the new count.
     generation.store(if next == GONE { GONE + 1 } else { next }, Release);
@@ -188,7 +188,7 @@ fn ends(memory: &Memory) {
 
 /// Pages of the file that is mapped: the meta page, and one for each slot.
 fn file_pages(memory: &Memory) -> usize {
-    1 + memory.pool.store.places() as usize
+    1 + memory.pool.store.slot_count() as usize
 }
 
 /// Adds `count` pages of the file from `first` on to `to`, which has room for them; `EINVAL` where
