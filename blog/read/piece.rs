@@ -34,7 +34,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// From one at `at` up to `end`.
+    /// Start one at `at` up to `end`.
     pub(crate) fn new(page: &[u8], at: usize, end: usize) -> Self {
         Self {
             at,
@@ -61,7 +61,7 @@ impl Records {
 ///
 /// `page` starts with a copy that `PageHeader::copy` has made, and so a well-formed one (where it
 /// isn't, nothing is left), and has room for a task record more.
-pub(crate) fn cut(page: &mut [u8], (seq, read_end): (u64, u32)) -> Option<Piece> {
+pub(crate) fn rest_after(page: &mut [u8], (seq, read_end): (u64, u32)) -> Option<Piece> {
     let mut info = PageInfo::read(page)?;
     let end = info.end() as usize;
     let read = match info.seq > seq {

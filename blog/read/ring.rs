@@ -178,7 +178,7 @@ impl RingWalk {
                 return None;
             }
             if (seq, page.end()) > read {
-                let piece = piece::cut(to, read)?;
+                let piece = piece::rest_after(to, read)?;
                 let next = match self.history {
                     true => piece.first,
                     false => self.ordinal,

@@ -116,7 +116,7 @@ pub(crate) struct Sections {
     images: usize,
     /// [`clock::versions`] of the pairs so far, and the clock of the last one.
     versions: (u32, u32),
-    told: u64,
+    last_clock: u64,
     /// What the reader gets.
     pub(crate) selection: Selection,
 }
@@ -133,7 +133,7 @@ impl Sections {
             sections: 0,
             images: 0,
             versions: (0, 0),
-            told: 0,
+            last_clock: 0,
             selection: Selection::new(addresses),
         };
         new.push(header.as_bytes())?;
@@ -224,8 +224,8 @@ impl Sections {
     /// Writes the pairs of clocks that were not written yet.
     pub(super) fn clock(&mut self) -> Result {
         self.versions = clock::versions();
-        let pairs = clock::since(self.told)?;
-        self.told = pairs.last().map_or(self.told, |pair| pair.clock);
+        let pairs = clock::since(self.last_clock)?;
+        self.last_clock = pairs.last().map_or(self.last_clock, |pair| pair.clock);
         self.begin();
         self.push(clock::section(pairs.len()).as_bytes())?;
         for pair in &pairs {

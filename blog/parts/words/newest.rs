@@ -286,7 +286,7 @@ impl Newest {
         let start = start.filter(|_| records.at() == end)?;
         copy.commit = count << 32 | end as u64;
         *page.first_chunk_mut()? = copy.bytes();
-        let piece = piece::cut(page.get_mut(..PAGE_ROOM)?, (self.seq, start as u32))?;
+        let piece = piece::rest_after(page.get_mut(..PAGE_ROOM)?, (self.seq, start as u32))?;
         Some((piece.len, start, end - start))
     }
 }

@@ -11,7 +11,7 @@ use kernel::blog::wire::{
 /// Position of the page, and ordinal of its first record.
 const SEQ: u64 = 7;
 const FIRST: u64 = 100;
-/// What `cut` may put in front.
+/// What `rest_after` may put in front.
 const ROOM: usize = TASK_SIZE as usize;
 
 fn task(pid: i32) -> ControlRecord {
@@ -114,7 +114,7 @@ fn the_rest_of_a_page_means_what_it_meant_in_the_page() {
         let first = FIRST + done as u64;
         let mut copy = whole.clone();
         copy.resize(whole.len() + ROOM, 0xff);
-        let piece = cut(&mut copy, from(SEQ, position)).unwrap();
+        let piece = rest_after(&mut copy, from(SEQ, position)).unwrap();
         copy.truncate(piece.len);
         let info = PageInfo::read(&copy).unwrap();
         assert_eq!(info.end() as usize, piece.len);
@@ -140,18 +140,18 @@ fn a_page_behind_the_position_comes_whole_and_one_before_it_not_at_all() {
     let whole = page(&items());
     let mut copy = whole.clone();
     // Nothing is put in front of it, so it needs no room.
-    let piece = cut(&mut copy, from(SEQ - 1, usize::MAX)).unwrap();
+    let piece = rest_after(&mut copy, from(SEQ - 1, usize::MAX)).unwrap();
     assert_eq!((piece.len, piece.first, piece.records), (whole.len(), FIRST, 5));
     assert_eq!(copy, whole);
     for from in [from(SEQ + 1, PAGE_HEADER_SIZE), from(SEQ, whole.len())] {
-        assert!(cut(&mut whole.clone(), from).is_none());
+        assert!(rest_after(&mut whole.clone(), from).is_none());
     }
     // Where the page has less than was read of it before, it is another one.
     let from_longer = from(SEQ, whole.len() + ROOM);
     let mut copy = [&whole[..], &[0; 2 * ROOM]].concat();
-    assert!(cut(&mut copy, from_longer).is_none());
+    assert!(rest_after(&mut copy, from_longer).is_none());
     // A page that has begun and has nothing yet is news, too.
-    let piece = cut(&mut page(&[]), from(SEQ - 1, 0)).unwrap();
+    let piece = rest_after(&mut page(&[]), from(SEQ - 1, 0)).unwrap();
     assert_eq!((piece.len, piece.records), (PAGE_HEADER_SIZE, 0));
 }
 
@@ -163,17 +163,17 @@ fn nothing_is_left_of_a_page_that_is_not_well_formed() {
         (0..=items.len()).map(|n| PAGE_HEADER_SIZE + items[..n].concat().len()).collect();
     for position in PAGE_HEADER_SIZE..whole.len() {
         let mut copy = [&whole[..], &[0; ROOM]].concat();
-        let piece = cut(&mut copy, from(SEQ, position));
+        let piece = rest_after(&mut copy, from(SEQ, position));
         assert_eq!(piece.is_some(), positions.contains(&position), "at {position}");
     }
     // A position in the header, an end after the copy, and no room for what is put in front.
-    assert!(cut(&mut whole.clone(), from(SEQ, PAGE_HEADER_SIZE - 1)).is_none());
-    assert!(cut(&mut whole[..whole.len() - 1].to_vec(), from(SEQ - 1, 0)).is_none());
+    assert!(rest_after(&mut whole.clone(), from(SEQ, PAGE_HEADER_SIZE - 1)).is_none());
+    assert!(rest_after(&mut whole[..whole.len() - 1].to_vec(), from(SEQ - 1, 0)).is_none());
     // What was read of the page may be shorter than the record of the writer in front of the rest.
     let items = [task(10), ControlRecord::TimeExtend(2 << 36)].map(|record| {
         let bytes = record.bytes(1 << 36);
         bytes[..record.size()].to_vec()
     });
     let short = page(&items);
-    assert!(cut(&mut short.clone(), from(SEQ, positions[0] + items[0].len())).is_some());
+    assert!(rest_after(&mut short.clone(), from(SEQ, positions[0] + items[0].len())).is_some());
 }
