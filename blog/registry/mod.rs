@@ -49,7 +49,7 @@ pub(crate) mod state;
 global_lock! {
     // SAFETY: `init` is called before anything else here.
     /// Components by slot.
-    unsafe(uninit) static PLACES: Mutex<[Option<Arc<State>>; MAX_COMPONENTS]> =
+    unsafe(uninit) static REGISTRY: Mutex<[Option<Arc<State>>; MAX_COMPONENTS]> =
         [const { None }; MAX_COMPONENTS];
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn with_images<R>(f: impl FnOnce(&mut Images) -> R) -> R {
 pub(crate) fn components() -> impl Iterator<Item = Arc<State>> {
     let mut slot = 0;
     iter::from_fn(move || {
-        let places = PLACES.lock();
+        let places = REGISTRY.lock();
         let state = places.get(slot..)?.iter().flatten().next().cloned()?;
         slot = usize::from(state.slot()) + 1;
         Some(state)
@@ -90,7 +90,7 @@ pub(crate) fn components() -> impl Iterator<Item = Arc<State>> {
 pub(crate) fn by_id(id: u64) -> Result<Option<Arc<State>>> {
     match id {
         0 => Ok(None),
-        _ => PLACES
+        _ => REGISTRY
             .lock()
             .iter()
             .flatten()
@@ -120,7 +120,7 @@ pub(crate) fn attach(
     wanted: &CStr,
     raw: Option<&'static RawComponent>,
 ) -> Result<(Arc<State>, bool)> {
-    let (dynamic, mut places, mut n) = (raw.is_none(), PLACES.lock(), 0);
+    let (dynamic, mut places, mut n) = (raw.is_none(), REGISTRY.lock(), 0);
     let name = loop {
         n += 1;
         let name = name::fit(wanted.to_bytes(), n);
@@ -150,7 +150,7 @@ pub(crate) fn attach(
 /// its name goes on with it, or it is taken out.
 pub(crate) fn end(state: &State) {
     // Under this lock nobody takes it out before it has been let go here.
-    let _places = PLACES.lock();
+    let _places = REGISTRY.lock();
     state.detach();
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn end(state: &State) {
 /// for `dynamic` components, one without memory before the others; or if `memory` is what is
 /// needed, of those with memory. The caller sees to the rest.
 pub(crate) fn give_way(dynamic: bool, memory: bool) -> Option<Arc<State>> {
-    let mut places = PLACES.lock();
+    let mut places = REGISTRY.lock();
     let age = |state: &Arc<State>| {
         let (attached, has_memory, ended) =
             state.read(|locked| (locked.attached(), locked.memory().is_some(), locked.ended));
@@ -173,7 +173,7 @@ pub(crate) fn give_way(dynamic: bool, memory: bool) -> Option<Arc<State>> {
 
 /// Takes a component out that its driver has left: one with records only if it `may_have` any.
 pub(crate) fn take(state: &State, may_have: bool) -> Option<Arc<State>> {
-    let mut places = PLACES.lock();
+    let mut places = REGISTRY.lock();
     let place = places.get_mut(usize::from(state.slot()))?;
     // Under this lock it would be connected again.
     let may_go = |locked: &Locked| !locked.attached() && (may_have || locked.memory().is_none());
@@ -185,7 +185,7 @@ pub(crate) fn take(state: &State, may_have: bool) -> Option<Arc<State>> {
 
 /// Calls `f` while a component keeps its place; false: it has none any more. Nobody waits in `f`.
 pub(crate) fn in_place(state: &State, f: impl FnOnce()) -> bool {
-    let _places = PLACES.lock();
+    let _places = REGISTRY.lock();
     let has = !state.is_gone();
     if has {
         f();
@@ -253,7 +253,7 @@ extern "C" fn max_kb_changed() -> c_int {
 pub(crate) fn init() {
     // SAFETY: Called once, first.
     unsafe {
-        PLACES.init();
+        REGISTRY.init();
         IMAGES.init();
     }
     params::start(max_kb_changed);

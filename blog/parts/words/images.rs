@@ -15,7 +15,7 @@ use crate::{
 
 impl CrashLists {
     /// The place of a site's image.
-    pub(crate) fn place_of(self, site: u32) -> Option<usize> {
+    pub(crate) fn index_of(self, site: u32) -> Option<usize> {
         // They follow each other: the last one that doesn't begin later.
         let (mut from, mut to) = (0, self.images.len as usize);
         while from < to {

@@ -274,7 +274,7 @@ impl Room {
         let (mut listed, mut count) = ([None; 4], 0);
         while let Some((_, header)) = records.next(page) {
             // A control record's site is before all.
-            let place = lists.place_of(header.site());
+            let place = lists.index_of(header.site());
             let Some(n) = place.filter(|n| !listed.contains(&Some(*n))) else {
                 continue;
             };
