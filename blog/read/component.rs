@@ -75,7 +75,7 @@ pub(super) struct ComponentWalk {
     next: u32,
     step: RingStep,
     /// At the end of a snapshot: all that is left is to see which rings have changed hands.
-    settles: bool,
+    final_pass: bool,
 }
 
 impl ComponentWalk {
@@ -94,7 +94,7 @@ impl ComponentWalk {
             tasks: KVVec::new(),
             next: 0,
             step: RingStep::Section,
-            settles: false,
+            final_pass: false,
         }
     }
 
@@ -173,8 +173,8 @@ impl ComponentWalk {
                 if (self.next as usize) < self.rings.len() {
                     return Ok(true);
                 }
-                if self.form == Form::Snapshot && !self.settles {
-                    self.settles = true;
+                if self.form == Form::Snapshot && !self.final_pass {
+                    self.final_pass = true;
                     self.begin(locked);
                     return Ok(true);
                 }
@@ -204,7 +204,7 @@ impl ComponentWalk {
             self.step = RingStep::Section;
             return Ok(true);
         }
-        let Some(info) = info.filter(|_| !self.settles) else {
+        let Some(info) = info.filter(|_| !self.final_pass) else {
             return Ok(false);
         };
         if ring.is_empty() {

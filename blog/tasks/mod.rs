@@ -18,7 +18,7 @@ use kernel::{
 };
 
 unsafe extern "C" {
-    safe fn blog_where() -> u32;
+    safe fn blog_context() -> u32;
     safe fn blog_current() -> *mut c_void;
     fn blog_task_facts(task: *const c_void, facts: *mut TaskFacts);
     safe static blog_task_layout: TaskLayout;
@@ -33,7 +33,7 @@ unsafe extern "C" {
 /// Where the caller runs, and on which CPU (which in a task may be another one already). Any
 /// context.
 pub(crate) fn here() -> (Context, u32) {
-    let here = blog_where();
+    let here = blog_context();
     let context = Context::from_u8(here as u8).unwrap_or(Context::Nmi);
     (context, here >> 8)
 }

@@ -27,7 +27,7 @@
  * By the same bits as the fast path. With PREEMPT_RT, softirqs are not among them: they run in
  * tasks there, may be preempted by other softirqs on their CPU, and so log to their tasks' rings.
  */
-notrace u32 blog_where(void)
+notrace u32 blog_context(void)
 {
 	return interrupt_context_level() | raw_smp_processor_id() << 8;
 }

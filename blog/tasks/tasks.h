@@ -46,7 +46,7 @@ struct blog_task_layout {
 
 extern const struct blog_task_layout blog_task_layout;
 
-u32 blog_where(void);
+u32 blog_context(void);
 struct task_struct *blog_current(void);
 void blog_task_facts(const struct task_struct *task, struct blog_task_facts *facts);
 unsigned long blog_tls_lock(u32 group);

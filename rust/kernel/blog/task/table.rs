@@ -151,7 +151,7 @@ impl Tls {
     ///
     /// # Safety
     ///
-    /// As for [`Self::show`], but that the ring may be in another list, or in none.
+    /// As for [`Self::cache`], but that the ring may be in another list, or in none.
     #[inline]
     pub unsafe fn has(&self, ring: &Ring) -> bool {
         // ORDERING: Only this task stores its number, and nobody takes the ring out while it logs.
