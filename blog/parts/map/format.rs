@@ -3,7 +3,7 @@
 //! The memory of a component as a process maps it: the meta page, version 3.
 //!
 //! The file `map` of a component is one meta page, which starts with a [`Meta`], and then
-//! [`Meta::places`] pages, which hold the rings and their pages while log calls go on.
+//! [`Meta::pages`] pages, which hold the rings and their pages while log calls go on.
 //! Documentation/blog/formats.rst, "Mapped memory", has the rules for reading them.
 
 use super::wire::{
@@ -40,7 +40,7 @@ blog_wire! {
         /// Rings in a page of rings, one after the other.
         pub rings: u32,
         /// Pages after the meta page. It changes before `generation`.
-        pub places: u32,
+        pub pages: u32,
         /// Another number after each change of the places; [`GONE`]: the component has this memory
         /// no more.
         pub generation: u32,

@@ -12,7 +12,7 @@
 //! and other readers don't know of mappings.
 //!
 //! The meta page is what this keeps beside a memory ([`Memory::beside`]), once somebody has mapped
-//! it. It starts with a [`Meta`], which doesn't change before the memory ends; but for `places` and
+//! it. It starts with a [`Meta`], which doesn't change before the memory ends; but for `pages` and
 //! `generation`, which change only under the component's lock.
 
 use core::{
@@ -148,7 +148,7 @@ fn make(memory: &Memory, page: &mut Option<Block>) -> Option<NonNull<Meta>> {
             page_size: PAGE_SIZE as u32,
             rings_at: RINGS_AT as u32,
             rings: RINGS as u32,
-            places: memory.pool.store.slot_count(),
+            pages: memory.pool.store.slot_count(),
             generation: GONE + 1,
         };
         // SAFETY: A page has room for it, and this one is nobody else's.
@@ -166,7 +166,7 @@ fn resized(memory: &Memory) {
     // SAFETY: There is one, until the memory ends; what is mapped is read only.
     let (count, generation) = unsafe {
         (
-            AtomicU32::from_ptr(&raw mut (*at).places),
+            AtomicU32::from_ptr(&raw mut (*at).pages),
             AtomicU32::from_ptr(&raw mut (*at).generation),
         )
     };

@@ -36,7 +36,7 @@ struct meta {
 	unsigned int page_size;
 	unsigned int rings_at;
 	unsigned int rings;
-	unsigned int places;
+	unsigned int pages;
 	unsigned int generation;
 };
 
@@ -81,7 +81,7 @@ static const struct meta *map(int fd, size_t *len)
 
 	if (meta == MAP_FAILED)
 		die("mmap");
-	*len = (1 + meta->places) * PAGE;
+	*len = (1 + meta->pages) * PAGE;
 	all = mmap(NULL, *len, PROT_READ, MAP_SHARED, fd, 0);
 	munmap((void *)meta, PAGE);
 	return all;

@@ -105,7 +105,7 @@ impl Meta {
             page: m.u32(at!(page_size)) as usize,
             rings_at: m.u32(at!(rings_at)) as usize,
             rings: m.u32(at!(rings)),
-            places: m.u32(at!(places)),
+            places: m.u32(at!(pages)),
             generation,
         };
         let sound = m.u32(at!(size)) as usize >= size_of::<wire::map::Meta>()
