@@ -53,7 +53,7 @@ use crate::{
 /// is writing into them, so this is for those who were preempted in there.
 const SHARED_TRIES: u32 = 4;
 
-/// Finds a place for a record: see `kernel::blog::call::abi`.
+/// Finds where a record goes: see `kernel::blog::call::abi`.
 ///
 /// # Safety
 ///
@@ -85,14 +85,14 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
         state,
         memory,
         bytes,
-        place: raw.place(),
+        way: raw.way(),
         frozen: root::frozen() || state.is_frozen(),
         here: tasks::here(),
     };
 
     if begun.is_none() && ts == Reservation::WARNS {
-        if let Some(place) = call.reserve_warn() {
-            return place;
+        if let Some(reservation) = call.reserve_warn() {
+            return reservation;
         }
     }
     let ts = begun.as_ref().map_or(0, |_| ts);
@@ -112,8 +112,8 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
     };
     // A ring that is full in discard mode has what it is meant to have.
     if cause != Lost::Full {
-        if let Some(place) = call.reserve_shared() {
-            return place;
+        if let Some(reservation) = call.reserve_shared() {
+            return reservation;
         }
     }
     match own {
@@ -165,7 +165,7 @@ struct Call<'a> {
     memory: &'a Memory,
     bytes: u32,
     /// Of the component, in tables of tasks.
-    place: usize,
+    way: usize,
     /// The machine has crashed, or somebody wants it: old records stay, and new ones go where
     /// there is room.
     frozen: bool,
@@ -174,8 +174,8 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// A place in the calling context's own ring, in which the record has begun, at `ts` if that
-    /// isn't 0. An error isn't counted yet.
+    /// A reservation in the calling context's own ring, in which the record has begun, at `ts` if
+    /// that isn't 0. An error isn't counted yet.
     fn reserve_own<'b>(&self, writing: Writing<'b>, ts: u64) -> Result<Reservation<'b>, Lost> {
         let ts = match ts {
             0 => writing.not_before_last(clock::now()),
@@ -199,20 +199,20 @@ impl<'a> Call<'a> {
         Ok(Reservation { writing, ts })
     }
 
-    /// A place in one of the component's shared rings.
+    /// A reservation in one of the component's shared rings.
     fn reserve_shared(&self) -> Option<Reservation<'a>> {
         let max = self.memory.max_shared(self.state.max_pages());
-        self.place_in(WARN_RINGS..self.memory.shared_rings(), false, |_| max)
+        self.reserve_in(WARN_RINGS..self.memory.shared_rings(), false, |_| max)
     }
 
-    /// A place in what is for warnings and errors only, if there is a share of these.
+    /// A reservation in what is for warnings and errors only, if there is a share of these.
     fn reserve_warn(&self) -> Option<Reservation<'a>> {
-        self.place_in(0..WARN_RINGS, true, |id| self.memory.pool.warn_pages(id))
+        self.reserve_in(0..WARN_RINGS, true, |id| self.memory.pool.warn_pages(id))
     }
 
-    /// A place in one of these shared rings, of which each may hold so many pages, and has a right
-    /// to them if they are its `share`; 0: it isn't used.
-    fn place_in(
+    /// A reservation in one of these shared rings, of which each may hold so many pages, and has a
+    /// right to them if they are its `share`; 0: it isn't used.
+    fn reserve_in(
         &self,
         rings: Range<u32>,
         share: bool,
@@ -294,7 +294,7 @@ impl<'a> Call<'a> {
             let has_others = !table.is_empty();
             let known = has_others.then(|| self.memory.known(table.index));
             if let Some(ring) = known.flatten().filter(|ring| table.has(ring)) {
-                table.show(ring, self.place);
+                table.cache(ring, self.way);
                 return Some(ring);
             }
             let found = known.and_then(|_| table.find(self.state.slot().into()));
@@ -310,7 +310,7 @@ impl<'a> Call<'a> {
             if has_others {
                 self.memory.know(table.index, ring);
             }
-            table.show(ring, self.place);
+            table.cache(ring, self.way);
             Some(ring)
         }
     }

@@ -162,13 +162,13 @@ impl Tls {
     ///
     /// # Safety
     ///
-    /// The caller is a log call of this task, to the ring's component, whose place this is, and the
+    /// The caller is a log call of this task, to the ring's component, whose way this is, and the
     /// ring is in the list.
     #[inline]
-    pub unsafe fn show(&self, ring: &Ring, place: usize) {
+    pub unsafe fn cache(&self, ring: &Ring, way: usize) {
         // INVARIANT: By this function's requirement.
         // ORDERING: Only this task looks there.
-        self.rings[place].store(ptr::from_ref(ring).cast_mut(), Relaxed);
+        self.rings[way].store(ptr::from_ref(ring).cast_mut(), Relaxed);
     }
 
     /// Adds a ring; where there is one already for its component, returns that: a log call that

@@ -64,7 +64,7 @@ impl Task {
             assert!(self.table.find(ring.slot()).is_none());
             ring.adopt(&owner);
             assert!(self.table.add(ring).is_ok());
-            self.table.show(ring, way_of(ring.slot()) as usize);
+            self.table.cache(ring, way_of(ring.slot()) as usize);
         }
     }
 
