@@ -23,6 +23,7 @@ use blog_decode_core::{
 };
 use blog_wire::record::Lost;
 use proptest::prelude::*;
+use rustix::time::{clock_gettime, ClockId};
 
 /// What a stream gives, fed in pieces of `chunk` bytes: (pid, ordinal, clock) of each record.
 fn live(bytes: &[u8], chunk: usize, idle: bool) -> Vec<(i32, u64, u64)> {
@@ -170,6 +171,31 @@ fn what_the_reader_has_missed_counts_after_pages_are_dropped() {
     take(&mut live);
     let missed = format!("{:?}", Cause::Told(Lost::ReaderLag as u8));
     assert_eq!(lost, [(missed, 2 * 5 * passes)].into());
+}
+
+/// Each page of a stream whose pages come in the backward order of rings ends a pass. That has not
+/// all rings gone through again.
+#[test]
+fn time_is_that_of_the_sections_whatever_their_order() {
+    const RINGS: u32 = 10_000;
+    let now = || {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    };
+    let took = |id: &dyn Fn(u32) -> u32| {
+        let mut b = begin(&[b"id"], 1);
+        for n in 1..=RINGS {
+            let ring = Ring::task(1, id(n), n as i32, "task");
+            b.ring(&ring).page(&ring, &piece(id(n), 1, 0, &[u64::from(1000 + n)]));
+        }
+        let bytes = as_stream(b.bytes);
+        let start = now();
+        assert_eq!(live(&bytes, 512, false).len(), RINGS as usize);
+        now() - start
+    };
+    let (forward, backward) = (took(&|n| n), took(&|n| RINGS - n));
+    println!("{forward:?} forward, {backward:?} backward");
+    assert!(backward < 8 * forward, "{forward:?}, {backward:?}");
 }
 
 struct Rig {

@@ -15,7 +15,7 @@
 //! It drops pages that it is done with, and rings that went to another task. So memory is bounded
 //! by the events that it holds back, at most [`HELD_MAX`], and by the rings at any one time.
 
-use std::{collections::HashMap, mem};
+use std::collections::HashMap;
 
 use crate::{
     blogfmt::source::Source,
@@ -72,10 +72,11 @@ pub struct Live<'w> {
     may_grow: Vec<bool>,
     /// Their events.
     order: Order,
-    /// Rings that have ended.
-    free: Vec<usize>,
-    /// Rings have pages, or ends, that `order` doesn't know of yet.
-    has_news: bool,
+    /// Sections that came since times of all rings have changed, as boots have; `None`: they
+    /// haven't.
+    stale: Option<usize>,
+    /// All boots are known, and are several. Then real times are compared, whatever comes.
+    are_several: bool,
     /// Chooses components by name.
     want: &'w dyn Fn(&str) -> bool,
     payload: Vec<u8>,
@@ -108,8 +109,8 @@ impl<'w> Live<'w> {
             streams: Vec::new(),
             may_grow: Vec::new(),
             order: Order::default(),
-            free: Vec::new(),
-            has_news: false,
+            stale: None,
+            are_several: false,
             want,
             payload: Vec::new(),
         }
@@ -135,9 +136,10 @@ impl<'w> Live<'w> {
     /// Nothing came from stream `i` for a while.
     pub fn idle(&mut self, i: usize) {
         self.end_pass(i);
-        let feed = &mut self.feeds[i];
-        feed.idle = true;
-        feed.last = None;
+        self.feeds[i].idle = true;
+        if self.stale.take().is_some() {
+            self.order.restart();
+        }
     }
 
     /// Stream `i` has come to its end by itself: what it lacks is damage.
@@ -156,10 +158,12 @@ impl<'w> Live<'w> {
     pub fn end(&mut self, i: usize) {
         self.feeds[i].ended = true;
         self.feeds[i].rings.clear();
-        for (stream, may_grow) in self.streams.iter().zip(&mut self.may_grow) {
-            *may_grow &= stream.file() != i;
+        for (at, may_grow) in self.may_grow.iter_mut().enumerate() {
+            if self.streams[at].file() == i {
+                *may_grow = false;
+                self.order.has_news(at);
+            }
         }
-        self.has_news = true;
         self.idle(i);
     }
 
@@ -232,6 +236,9 @@ impl<'w> Live<'w> {
         let place = feed.at + SECTION_HEADER as u64;
         feed.at += (end - at) as u64;
         let after = feed.at;
+        if let Some(sections) = &mut self.stale {
+            *sections += 1;
+        }
         let clocks = feed.sections.clocks;
         match feed.sections.take(file, &header, place, &self.payload) {
             Part::None => {}
@@ -262,9 +269,17 @@ impl<'w> Live<'w> {
             let known = same.find(|f| f.host == file.host);
             file.copy = known.map_or(next, |f| f.copy);
         }
+        let were_several = several(&self.boots).is_some();
         self.boots = boot::of(&self.files);
-        // What is compared has changed.
-        self.has_news = true;
+        self.boots.iter_mut().for_each(|boot| boot.is_one_of_several |= self.are_several);
+        let are_several = several(&self.boots).is_some();
+        self.are_several |= are_several && self.files.iter().all(|f| f.boot_id().is_some());
+        if are_several != were_several {
+            self.stale = None;
+            self.order.restart();
+        } else if are_several {
+            self.stale.get_or_insert(0);
+        }
     }
 
     /// A ring was taken from its owner.
@@ -274,7 +289,8 @@ impl<'w> Live<'w> {
         let feed = &mut self.feeds[i];
         feed.sections.release(&mut self.files[i], id.0, records, lost);
         if let Some(at) = feed.rings.remove(&id) {
-            (self.may_grow[at], self.has_news) = (false, true);
+            self.may_grow[at] = false;
+            self.order.has_news(at);
         }
     }
 
@@ -293,7 +309,8 @@ impl<'w> Live<'w> {
                 }
             }
             self.feeds[i].rings.remove(&id);
-            (self.may_grow[at], self.has_news) = (false, true);
+            self.may_grow[at] = false;
+            self.order.has_news(at);
         }
         self.open(i, id, Some(new));
     }
@@ -307,13 +324,14 @@ impl<'w> Live<'w> {
         of.before = ring.as_ref().and_then(|ring| before(&self.files[i], ring));
         of.ring = ring;
         let stream = Stream::new(component.into(), i, of.into(), self.files[i].cleared(id.0));
-        let at = self.free.pop().unwrap_or(self.streams.len());
+        let at = self.order.ended.pop().unwrap_or(self.streams.len());
         if at == self.streams.len() {
             self.streams.push(stream);
             self.may_grow.push(true);
         } else {
             (self.streams[at], self.may_grow[at]) = (stream, true);
             self.order.replace(at);
+            self.order.has_news(at);
         }
         self.feeds[i].rings.insert(id, at);
         Some(at)
@@ -336,7 +354,7 @@ impl<'w> Live<'w> {
         };
         self.streams[at].add_missed(missed);
         self.streams[at].runs_mut().push((i, run));
-        self.has_news = true;
+        self.order.has_news(at);
     }
 
     /// A pass has ended: everything is here that was written before it began.
@@ -345,9 +363,10 @@ impl<'w> Live<'w> {
         feed.complete = feed.passed;
         feed.passed = feed.passed.max(feed.pass);
         feed.last = None;
-        if mem::take(&mut self.has_news) {
-            self.order.restart(self.streams.len());
-            self.free = (0..self.streams.len()).filter(|at| self.order.has_ended(*at)).collect();
+        // A stream of clocks alone doesn't have all rings gone through for each of them.
+        if self.stale.is_some_and(|sections| sections >= self.streams.len()) {
+            self.stale = None;
+            self.order.restart();
         }
     }
 

@@ -13,7 +13,7 @@
 mod cursor;
 mod unite;
 
-use std::{borrow::Borrow, sync::Arc};
+use std::{borrow::Borrow, mem, sync::Arc};
 
 use crate::{
     boot::Boot,
@@ -30,12 +30,10 @@ use crate::{
 pub use cursor::{each_event, Cursor};
 pub use unite::{newer, unite};
 
-/// Bits of a ring's index, below the time of its next event.
-const RING_BITS: u32 = u32::BITS;
 /// Of more rings than this, one whose first event isn't due is closed again, and read a second time.
 const OPEN_MAX: usize = 1 << 14;
 /// Stands for a ring that is at its end: later than any other.
-const AT_END: u128 = u128::MAX;
+const AT_END: u64 = u64::MAX;
 const LAG: u8 = Lost::ReaderLag as u8;
 
 /// A ring, united over all files of one boot.
@@ -484,19 +482,19 @@ impl<S: Borrow<Stream>> Rings<'_, S> {
     /// The time by which events of a file are put in order: for several boots, real time. Else by
     /// the ring's clock.
     pub fn time(&self, file: usize, clock: u64) -> u64 {
-        match self.boots {
-            Some(boots) => boots[file].axis(clock).clamp(0, u64::MAX.into()) as u64,
-            None => clock,
-        }
-    }
-
-    /// What is compared: a time of a ring, then which ring it is.
-    fn key(&self, ring: usize, clock: u64) -> u128 {
         let time = match self.boots {
-            Some(_) => self.time(self.streams[ring].borrow().file(), clock),
+            Some(boots) => boots[file].axis(clock).clamp(0, AT_END.into()) as u64,
             None => clock,
         };
-        u128::from(time) << RING_BITS | ring as u128
+        time.min(AT_END - 1)
+    }
+
+    /// The same of a ring.
+    fn time_of(&self, ring: usize, clock: u64) -> u64 {
+        match self.boots {
+            Some(_) => self.time(self.streams[ring].borrow().file(), clock),
+            None => clock.min(AT_END - 1),
+        }
     }
 }
 
@@ -506,19 +504,37 @@ pub(crate) struct Order {
     cursors: Vec<Turn>,
     /// How many are open.
     open: usize,
-    /// A tree of losers: who lost against whom on the way up from the rings, which are its leaves.
-    losers: Vec<u128>,
-    /// The winner: the ring with the earliest event; before the first one, any ring.
-    winner: Option<u128>,
+    /// When the next event of each ring is. There may be more places than rings.
+    times: Vec<u64>,
+    /// A tree above these: a node has the ring with the earlier event of the two below it, so node 1
+    /// has the earliest of all. Of two at one time, it is the ring with the lower number.
+    tree: Vec<u32>,
+    /// So many rings are in it.
+    entered: usize,
+    /// Rings that may have events which it doesn't have yet.
+    news: Vec<usize>,
+    /// Rings that may grow no more and have come to their end since this was last taken.
+    pub ended: Vec<usize>,
     /// The ring whose event was given out last: it goes on before the next one is.
     given: Option<usize>,
 }
 
 impl Order {
-    /// There are so many rings, and some of them may have more pages than they had.
-    pub fn restart(&mut self, rings: usize) {
-        self.cursors.resize_with(rings, || Turn::Waits);
-        self.winner = None;
+    /// Of so many rings.
+    fn of(rings: usize) -> Self {
+        let mut this = Self::default();
+        this.cursors.resize_with(rings, || Turn::Waits);
+        this
+    }
+
+    /// A ring may have more pages than it had, or has got its last one.
+    pub fn has_news(&mut self, ring: usize) {
+        self.news.push(ring);
+    }
+
+    /// Times of all rings are others than they were.
+    pub fn restart(&mut self) {
+        self.news = (0..self.entered).collect();
     }
 
     /// In the place of a ring, there will be another one.
@@ -541,8 +557,8 @@ impl Order {
         }
     }
 
-    /// Lets a ring go on that is `due`; the answer is when its next event is, and which ring it is.
-    fn advance<S: Borrow<Stream>>(&mut self, rings: &Rings<'_, S>, i: usize, due: u128) -> u128 {
+    /// Lets a ring go on that is `due`; the answer is when its next event is.
+    fn advance<S: Borrow<Stream>>(&mut self, rings: &Rings<'_, S>, i: usize, due: u64) -> u64 {
         let (turn, stream) = (&mut self.cursors[i], rings.streams[i].borrow());
         let is_new = matches!(turn, Turn::Waits);
         if is_new {
@@ -558,51 +574,97 @@ impl Order {
             if !may_grow {
                 *turn = Turn::Ended(cursor.counts);
                 self.open -= 1;
+                if rings.may_grow.is_some() {
+                    self.ended.push(i);
+                }
             }
             return AT_END;
         };
-        let key = rings.key(i, order);
-        if is_new && key > due && self.open > OPEN_MAX {
+        let time = rings.time_of(i, order);
+        if is_new && time > due && self.open > OPEN_MAX {
             self.cursors[i] = Turn::Waits;
             self.open -= 1;
         }
-        key
+        time
     }
 
-    /// Lets all rings play against each other; the answer is who wins.
-    fn start<S: Borrow<Stream>>(&mut self, rings: &Rings<'_, S>, given: Option<usize>) -> u128 {
-        let count = self.cursors.len();
-        let mut winners = vec![AT_END; count];
-        self.losers = vec![AT_END; count];
-        for node in (1..count).rev() {
-            let [a, b] = [2 * node, 2 * node + 1].map(|below| match below.checked_sub(count) {
-                None => winners[below],
-                Some(ring) => self.enter(rings, ring, given),
-            });
-            (winners[node], self.losers[node]) = (a.min(b), a.max(b));
+    /// Takes in new rings, and those that have news.
+    fn settle<S: Borrow<Stream>>(&mut self, rings: &Rings<'_, S>) {
+        let (count, places) = (rings.streams.len(), self.times.len());
+        if self.entered == count && self.news.is_empty() {
+            return;
         }
-        match count {
-            0 => AT_END,
-            1 => self.enter(rings, 0, given),
-            _ => winners[1],
+        if self.cursors.len() < count {
+            self.cursors.resize_with(count, || Turn::Waits);
+        }
+        let grows = count > places;
+        if grows {
+            let places = count.max(2 * places);
+            self.times.reserve_exact(places - self.times.len());
+            self.times.resize(places, AT_END);
+            self.tree = vec![0; places];
+        }
+        let news = mem::take(&mut self.news);
+        for ring in (self.entered..count).chain(news) {
+            if self.given == Some(ring) {
+                continue;
+            }
+            let time = self.enter(rings, ring);
+            match grows {
+                true => self.times[ring] = time,
+                false => self.set(ring, time),
+            }
+        }
+        self.entered = count;
+        if grows {
+            for node in (1..self.tree.len()).rev() {
+                self.tree[node] = self.earlier(self.at(2 * node), self.at(2 * node + 1));
+            }
+        }
+    }
+
+    /// The ring that a node has; those beyond the tree are the rings.
+    #[inline]
+    fn at(&self, node: usize) -> u32 {
+        match node.checked_sub(self.tree.len()) {
+            Some(ring) => ring as u32,
+            None => self.tree[node],
+        }
+    }
+
+    /// The one of two rings whose event comes first.
+    #[inline]
+    fn earlier(&self, a: u32, b: u32) -> u32 {
+        let is_a = (self.times[a as usize], a) < (self.times[b as usize], b);
+        if is_a {
+            a
+        } else {
+            b
         }
     }
 
     /// When the event of a ring is, or its first page is due.
-    fn enter<S: Borrow<Stream>>(
-        &mut self,
-        rings: &Rings<'_, S>,
-        ring: usize,
-        given: Option<usize>,
-    ) -> u128 {
+    fn enter<S: Borrow<Stream>>(&mut self, rings: &Rings<'_, S>, ring: usize) -> u64 {
         let clock = match &mut self.cursors[ring] {
-            Turn::Open(cursor) if given != Some(ring) => cursor.order(),
+            Turn::Open(cursor) => cursor.order(),
             Turn::Waits => rings.streams[ring].borrow().run(0).map(|(_, run)| run.first.base),
-            _ => None,
+            Turn::Ended(_) => None,
         };
         match clock {
-            Some(clock) => rings.key(ring, clock),
+            Some(clock) => rings.time_of(ring, clock),
             None => self.advance(rings, ring, AT_END),
+        }
+    }
+
+    /// Sets the time of a ring's next event.
+    #[inline]
+    fn set(&mut self, ring: usize, time: u64) {
+        self.times[ring] = time;
+        let (mut node, mut first) = (self.tree.len() + ring, ring as u32);
+        while node > 1 {
+            first = self.earlier(first, self.at(node ^ 1));
+            node /= 2;
+            self.tree[node] = first;
         }
     }
 
@@ -622,37 +684,28 @@ impl Order {
 
     /// Goes to the next event, if that is not later than `limit`; the answer is its ring.
     pub fn step<S: Borrow<Stream>>(&mut self, rings: &Rings<'_, S>, limit: u64) -> Option<usize> {
-        let mut winner = match (self.winner, self.given.take()) {
-            (None, given) => self.start(rings, given),
-            (Some(AT_END), _) => return None,
-            (Some(last), Some(_)) => self.replay(rings, last),
-            (Some(next), None) => next,
-        };
-        while winner != AT_END {
-            let ring = winner as u32 as usize;
+        self.settle(rings);
+        let mut due = self.given.take();
+        loop {
+            if let Some(ring) = due {
+                let time = self.advance(rings, ring, self.times[ring]);
+                self.set(ring, time);
+            }
+            let ring = match self.times.len() {
+                0 => return None,
+                _ => self.at(1) as usize,
+            };
+            let time = self.times[ring];
+            if time == AT_END {
+                return None;
+            }
             if !matches!(self.cursors[ring], Turn::Waits) {
-                break;
+                self.given = (time <= limit).then_some(ring);
+                return self.given;
             }
             // Its first page is due, and says when its first event is.
-            winner = self.replay(rings, winner);
+            due = Some(ring);
         }
-        self.winner = Some(winner);
-        let is_due = winner != AT_END && (winner >> RING_BITS) as u64 <= limit;
-        self.given = is_due.then_some(winner as u32 as usize);
-        self.given
-    }
-
-    /// Lets the ring that was the winner go on and play again; the answer is who wins.
-    fn replay<S: Borrow<Stream>>(&mut self, rings: &Rings<'_, S>, last: u128) -> u128 {
-        let ring = last as u32 as usize;
-        let mut winner = self.advance(rings, ring, last);
-        let mut node = (self.cursors.len() + ring) / 2;
-        while node > 0 {
-            let loser = &mut self.losers[node];
-            (winner, *loser) = (winner.min(*loser), winner.max(*loser));
-            node /= 2;
-        }
-        winner
     }
 
     /// What came out of each ring so far.
@@ -696,9 +749,8 @@ impl<'a> Merge<'a> {
         streams: impl IntoIterator<Item = &'a Stream>,
         boots: &'a [Boot],
     ) -> Self {
-        let (streams, mut order): (Arc<[_]>, _) = (streams.into_iter().collect(), Order::default());
-        order.restart(streams.len());
-        Self { files, boots: several(boots), streams, order }
+        let streams: Arc<[_]> = streams.into_iter().collect();
+        Self { files, boots: several(boots), order: Order::of(streams.len()), streams }
     }
 
     /// Goes to the next event; the answer is its ring.
