@@ -27,6 +27,7 @@ use crate::{
     merge::{Cause, EventKind},
     sidetable::{SiteMap, Tables},
     snapshot::Snapshot,
+    wire::record::Lost,
 };
 
 /// When nothing has come for this long, nothing is on its way: the kernel gives out what was logged
@@ -107,6 +108,7 @@ pub fn follow(args: &Show) -> Result<Status, Failure> {
         _ => {}
     }
     drop(out);
+    run.add_unread(&source.live.files, &wanted);
     let mut status = run.end(&source, shown);
     if filter.chooses() && run.sieve.shown == 0 {
         status = status.max(Status::Partial);
@@ -308,6 +310,18 @@ impl Run<'_> {
         if late > LATE && self.told_late.is_none_or(|t| t.elapsed() > LATE_EVERY) {
             self.told_late = Some(Now::now());
             complain(&format!("{:.1} s behind", late.as_secs_f64()));
+        }
+    }
+
+    /// Counts records of rings that were taken from their tasks before they were read: no ring that
+    /// is there has lost them.
+    fn add_unread(&mut self, files: &[Snapshot], wanted: &dyn Fn(&str) -> bool) {
+        for file in files {
+            let all = file.components.values();
+            for component in all.filter(|c| wanted(&file.component_name(c.id))) {
+                let unread = component.lost[Lost::ReaderLag as usize];
+                self.lost.add(Cause::Told(Lost::ReaderLag as u8), unread);
+            }
         }
     }
 

@@ -22,9 +22,10 @@ use crate::{
     calendar::push_local,
     decode::{Decoder, Entry, Missing, Outcome},
     filter::{Filter, Instant},
-    merge::{self, Stream},
+    merge::{self, Cause, Stream},
     output::text::Line,
     queue::Queue,
+    wire::record::Lost,
 };
 
 /// Files that are open, and which of their records are wanted.
@@ -231,16 +232,22 @@ impl Session {
             complain(&format!("{component}: older records were cleared {s}.{us:06} s after boot"));
         }
         let files = self.input.files.iter().zip(boots);
-        // Those of a stream were in it before.
-        for (file, boot) in files.filter(|(file, boot)| !file.stream && wants(boot, u64::MAX)) {
+        for (file, boot) in files.filter(|(_, boot)| wants(boot, u64::MAX)) {
             for component in file.components.values() {
                 let name = file.component_name(component.id);
                 if !filter.wants_component(&name) {
                     continue;
                 }
                 let mut of = Missing::default();
-                of.add_named("of ended tasks", component.gone_records);
-                lost_of(&component.lost).for_each(|(cause, n)| of.add_named(cause, n));
+                let unread = Cause::Told(Lost::ReaderLag as u8);
+                match file.stream {
+                    // All others were in it before.
+                    true => of.add(unread, component.lost[Lost::ReaderLag as usize]),
+                    false => {
+                        of.add_named("of ended tasks", component.gone_records);
+                        lost_of(&component.lost).for_each(|(cause, n)| of.add_named(cause, n));
+                    }
+                }
                 // Of several files, the last one has the most.
                 let known: &mut Missing = missing.entry((boot.index, name)).or_default();
                 known.max(of);
