@@ -292,7 +292,7 @@ impl Cursor {
         self.expected = end_of(&page);
         let missed = match gap {
             0 => 0,
-            _ => files[file].missed_before(&page).min(gap),
+            _ => files[file].missed_before(&page).unwrap_or(0).min(gap),
         };
         gap -= missed;
         self.lag = lag_at(walk, &self.page).min(gap);
@@ -355,7 +355,7 @@ impl Cursor {
             expected = end_of(&page);
             let lag = &mut told[usize::from(LAG)];
             if *lag > 0 && end_of(&page) > stream.from {
-                *lag = lag.saturating_sub(files[file].missed_before(&page));
+                *lag = lag.saturating_sub(files[file].missed_before(&page).unwrap_or(0));
             }
             let mut walk = Walk::new(&page.info(), bytes.len(), files[file].version);
             while let Some(item) = walk.next(&bytes) {
@@ -429,7 +429,7 @@ impl Cursor {
 }
 
 /// How many records the reader of a stream has missed before a piece of a page.
-fn lag_at(mut walk: Walk, page: &[u8]) -> u64 {
+pub(super) fn lag_at(mut walk: Walk, page: &[u8]) -> u64 {
     let mut sum = 0u64;
     while let Some(Item::Lost { cause: LAG, count, .. }) = walk.next(page) {
         sum = sum.saturating_add(count);

@@ -5,18 +5,19 @@
 
 use std::{
     cmp::{Ordering, Reverse},
-    collections::{hash_map::Entry, HashMap},
+    collections::{hash_map::Entry, HashMap, HashSet},
     ops::Range,
     sync::Arc,
 };
 
-use super::Stream;
+use super::{cursor::lag_at, Stream, LAG};
 use crate::{
     boot,
     error::Error,
+    record::Walk,
     snapshot::{
         run::{end_of, follows, seq, Run},
-        Namesakes, PageRef, RingPages, Snapshot,
+        Namesakes, PageRef, RingInfo, RingPages, Snapshot,
     },
 };
 
@@ -53,7 +54,7 @@ fn united(
     let taken: Vec<_> = files.iter().map(Snapshot::taken).collect();
     let taken = |i: usize| taken[i];
     let mut streams = Vec::<Stream>::new();
-    let mut index = HashMap::new();
+    let (mut index, mut lagging) = (HashMap::new(), HashSet::new());
     let boots = boot::same(files);
     // Rings with events of the same time come in the order of their files: so that is not the order
     // in which these were named.
@@ -82,8 +83,8 @@ fn united(
             };
             // A ring that was given to another task is another ring.
             let who = ring.ring.as_ref();
-            let who = who.map_or((u8::MAX, 0, 0), |r| (r.context, r.cpu, r.pid));
-            match index.entry((*number, ring.id.1, ring.epoch, who)) {
+            let owner = who.map_or((u8::MAX, 0, 0), |r| (r.context, r.cpu, r.pid));
+            match index.entry((*number, ring.id.1, ring.epoch, owner)) {
                 Entry::Vacant(new) => {
                     let cleared = file.cleared(ring.id.0);
                     new.insert(streams.len() as u32);
@@ -91,6 +92,10 @@ fn united(
                 }
                 Entry::Occupied(at) => {
                     let stream = &mut streams[*at.get() as usize];
+                    let has_missed = |ring: &RingInfo| ring.told()[usize::from(LAG)] > 0;
+                    if [stream.ring(), who].into_iter().flatten().any(has_missed) {
+                        lagging.insert(*at.get());
+                    }
                     stream.unite(i, ring, taken);
                     stream.cleared = stream.cleared.min(file.cleared(ring.id.0));
                 }
@@ -99,6 +104,9 @@ fn united(
     }
     for stream in &mut streams {
         stream.put_in_order(files);
+    }
+    for at in lagging {
+        streams[at as usize].count_missed(files);
     }
     (streams, index)
 }
@@ -172,6 +180,31 @@ impl Stream {
         }
     }
 
+    /// Counts what the readers of all files have missed: each file counts what its own reader has,
+    /// and another may have that.
+    fn count_missed(&mut self, files: &[Snapshot]) {
+        let (mut expected, mut sum, mut bytes) = (self.from, 0u64, Vec::new());
+        for (file, page) in self.pages(files) {
+            let gap = page.first.saturating_sub(expected);
+            expected = end_of(&page);
+            if gap == 0 {
+                continue;
+            }
+            let file = &files[file];
+            let missed = file.missed_before(&page).unwrap_or_else(|| {
+                // Before version 4, records in the page tell it.
+                match file.stream && file.read_page(&page, &mut bytes).is_ok() {
+                    true => lag_at(Walk::new(&page.info(), bytes.len(), file.version), &bytes),
+                    false => 0,
+                }
+            });
+            sum = sum.saturating_add(missed.min(gap));
+        }
+        if let Some(ring) = &mut Arc::make_mut(&mut self.of).ring {
+            ring.set_missed(sum);
+        }
+    }
+
     /// Leaves out what earlier files have; the answer is whether it has more, or less.
     fn leave_out(&mut self, old: &Self, files: &[Snapshot]) -> Ordering {
         let pages = old.runs().map(|(_, run)| &run.last);
@@ -198,6 +231,7 @@ impl Stream {
         if let (Some(ring), Some(old)) = (&mut Arc::make_mut(&mut self.of).ring, old.ring()) {
             ring.leave_out(old);
         }
+        self.count_missed(files);
         end.map_or(Ordering::Equal, |end| end.cmp(&from))
     }
 

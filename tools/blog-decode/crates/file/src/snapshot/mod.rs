@@ -444,9 +444,9 @@ impl Snapshot {
         Ok(())
     }
 
-    /// How many records the reader of the stream has missed before a page, as far as the file says
-    /// so beside the page.
-    pub fn missed_before(&self, page: &PageRef) -> u64 {
+    /// How many records the reader of the stream has missed before a page; `None`: the file doesn't
+    /// say so beside the page.
+    pub fn missed_before(&self, page: &PageRef) -> Option<u64> {
         let header = match self.stream {
             true => self.section_at(section_of(page)).ok().flatten(),
             false => None,
@@ -455,10 +455,8 @@ impl Snapshot {
         let mut end = [0; PageEnd::SIZE];
         let is_there = rest.is_some_and(|rest| rest >= PageEnd::SIZE as u64)
             && self.read_some(page.offset + u64::from(page.len), &mut end).is_ok();
-        match is_there.then(|| PageEnd::read(&end)).flatten() {
-            Some(end) => page.first.saturating_sub(end.next),
-            None => 0,
-        }
+        let end = is_there.then(|| PageEnd::read(&end)).flatten()?;
+        Some(page.first.saturating_sub(end.next))
     }
 
     /// The checksum of the section that a page is in.

@@ -54,6 +54,18 @@ impl RingInfo {
         }
     }
 
+    /// Counts so many of them instead of those that were counted so far.
+    pub fn set_missed(&mut self, n: u64) {
+        if let Some(losses) = &mut self.losses {
+            let told = losses[1][Lost::ReaderLag as usize];
+            for all in losses.iter_mut() {
+                let missed = &mut all[Lost::ReaderLag as usize];
+                *missed = missed.saturating_sub(told);
+            }
+        }
+        self.add_missed(n);
+    }
+
     /// Takes over what the reader has missed before this section of the same ring, which doesn't
     /// say so.
     pub fn go_on(&mut self, old: &Self) {
