@@ -2,7 +2,10 @@
 
 //! `check`: whether files add up, to standard output.
 
-use std::{io::Write, path::PathBuf};
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
 
 use super::{
     args::{self, TablePaths},
@@ -11,9 +14,10 @@ use super::{
 };
 use crate::{
     accounts::counts,
-    check::{check as of, Checked},
+    check::{check as of, Account, Checked},
     output::json::Object,
     snapshot::Snapshot,
+    table::Table,
 };
 
 /// Prints accounts and contradictions.
@@ -32,36 +36,35 @@ pub fn check(args: &args::Check) -> Result<Status, Failure> {
             if !checked.found.is_empty() {
                 status = Status::Partial;
             }
-            match args.json {
-                true => as_json(file, &checked, out),
-                false => as_text(file, &checked, out)?,
-            }
+            print(file, &checked, args.json, out)?;
         }
         Ok(())
     })?;
     Ok(status)
 }
 
-fn as_text(file: &Snapshot, checked: &Checked, out: &mut Vec<u8>) -> std::io::Result<()> {
-    writeln!(
-        out,
-        "{:<16} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} {:>9}",
-        "component", "rings", "taken", "decoded", "overwritten", "missing", "gone", "lost"
-    )?;
-    for a in &checked.accounts {
-        let n = &a.counts;
-        writeln!(
-            out,
-            "{:<16} {:>5} {:>11} {:>11} {:>11} {:>9} {:>9} {:>9}",
-            a.component.escape_default().to_string(),
-            a.rings,
-            a.taken,
-            n.decoded,
-            n.overwritten,
-            n.sum() - n.decoded - n.overwritten,
-            a.gone,
-            a.lost
-        )?;
+fn print(file: &Snapshot, checked: &Checked, as_json: bool, out: &mut Vec<u8>) -> io::Result<()> {
+    let table = Table::new("account")
+        .text("component", -16, |a: &&Account| a.component.escape_default().to_string())
+        .json(|a, o| {
+            o.text("component", &*a.component);
+            o.text("snapshot", file.name.as_str());
+        })
+        .number("rings", 5, |a| a.rings)
+        .number("taken", 11, |a| a.taken)
+        .text("decoded", 11, |a| a.counts.decoded.to_string())
+        .text("overwritten", 11, |a| a.counts.overwritten.to_string())
+        .text("missing", 9, |a| {
+            let n = &a.counts;
+            (n.sum() - n.decoded - n.overwritten).to_string()
+        })
+        .json(|a, o| counts(&a.counts, o))
+        .number("gone", 9, |a| a.gone)
+        .number("lost", 9, |a| a.lost);
+    table.print(&checked.accounts, as_json, out);
+    if as_json {
+        contradictions(file, checked, out);
+        return Ok(());
     }
     let name = file.name.escape_default();
     for contradiction in &checked.found {
@@ -73,20 +76,7 @@ fn as_text(file: &Snapshot, checked: &Checked, out: &mut Vec<u8>) -> std::io::Re
     Ok(())
 }
 
-fn as_json(file: &Snapshot, checked: &Checked, out: &mut Vec<u8>) {
-    for a in &checked.accounts {
-        let mut o = Object::new(out);
-        o.text("type", "account");
-        o.text("component", &*a.component);
-        o.text("snapshot", file.name.as_str());
-        o.number("rings", a.rings);
-        o.number("taken", a.taken);
-        counts(&a.counts, &mut o);
-        o.number("gone", a.gone);
-        o.number("lost", a.lost);
-        o.end();
-        out.push(b'\n');
-    }
+fn contradictions(file: &Snapshot, checked: &Checked, out: &mut Vec<u8>) {
     for c in &checked.found {
         let mut o = Object::new(out);
         o.text("type", "contradiction");

@@ -2,7 +2,7 @@
 
 //! `stats` by fields: how many records have the same values, to standard output.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use super::{
     args::Stats,
@@ -20,6 +20,7 @@ use crate::{
         text::escape_name,
     },
     sidetable::Site,
+    table::Table,
 };
 
 /// Prints how many records there are of each kind.
@@ -52,24 +53,47 @@ pub fn count(args: &Stats) -> Result<Status, Failure> {
     let (all, end) = session.run_apart("counting", || counts.clone(), Counts::entry)?;
     let counts = all.into_iter().fold(counts, Counts::with);
     let sites = input.sites();
-    let mut answer = Answer {
-        args,
-        fields: Fields::new(&by, sites.as_deref()),
-        all: counts.records,
-        seconds: match (interval, counts.range) {
-            (Some(ns), _) => ns as f64 / 1e9,
-            (None, Some((first, last))) => (last - first) as f64 / 1e9,
-            (None, None) => 0.0,
-        },
-        is_real: input.boots.first().is_some_and(|b: &Boot| b.is_one_of_several),
-        number: args.number.unwrap_or(usize::MAX),
-        at: None,
-        hidden: 0,
-        hidden_records: 0,
-        has_overflow: false,
+    let seconds = match (interval, counts.range) {
+        (Some(ns), _) => ns as f64 / 1e9,
+        (None, Some((first, last))) => (last - first) as f64 / 1e9,
+        (None, None) => 0.0,
     };
-    let mut rows = counts.rows();
-    print_each(|out| answer.more(&mut rows, out))?;
+    let is_real = input.boots.first().is_some_and(|b: &Boot| b.is_one_of_several);
+    let table = table(args, Fields::new(&by, sites.as_deref()), counts.records, seconds, is_real);
+    let (number, mut rows) = (args.number.unwrap_or(usize::MAX), counts.rows());
+    // The interval of the last row, and how many rows it has.
+    let mut at = None;
+    let (mut hidden, mut hidden_records, mut has_overflow) = (0u64, 0, false);
+    print_each(|out| {
+        if at.is_none() && !args.json {
+            table.head(out);
+        }
+        while out.len() < MANY {
+            let Some(row) = rows.next() else {
+                if hidden_records > 0 && !args.json {
+                    writeln!(
+                        out,
+                        "{hidden_records:>11} more records, in {hidden} rows that -n hides"
+                    )?;
+                }
+                return Ok(false);
+            };
+            let (from, n) = at.unwrap_or((row.from, 0));
+            let n = if from == row.from { n + 1 } else { 1 };
+            at = Some((row.from, n));
+            if n > number {
+                hidden += 1;
+                hidden_records += row.sum.records;
+                continue;
+            }
+            has_overflow |= row.sum.number == Number::TooLarge;
+            table.row(&row, args.json, out);
+        }
+        Ok(true)
+    })?;
+    if has_overflow {
+        complain("some sums have more than 127 bits: they are left out");
+    }
     Ok(end.status)
 }
 
@@ -115,144 +139,69 @@ impl<'a> Fields<'a> {
     }
 }
 
-struct Answer<'a> {
+/// What is printed of so many records. Rates are over `seconds`; times are dates if `is_real`.
+fn table<'a>(
     args: &'a Stats,
     fields: Fields<'a>,
     all: u64,
-    /// What rates are over.
     seconds: f64,
-    /// Whether times are dates.
     is_real: bool,
-    number: usize,
-    /// The interval of the last row, and how many rows it has.
-    at: Option<(i128, usize)>,
-    hidden: u64,
-    hidden_records: u64,
-    has_overflow: bool,
+) -> Table<'a, Row> {
+    let mut table = Table::new("count");
+    if let Some(per) = args.per {
+        let is_fine = per.subsec_nanos() % 1_000_000 != 0;
+        let width = if is_real { 35 } else { 18 };
+        table = table.text("from", width, move |row: &Row| time(row.from, is_real, is_fine));
+    }
+    let mut table = table
+        .json(move |row, o| {
+            let key = if is_real { "from_wall_ns" } else { "from_boot_ns" };
+            o.maybe(key, args.per.map(|_| row.from));
+        })
+        .number("records", 11, |row| row.sum.records)
+        .text("%", 6, move |row| {
+            format!("{:.1}", row.sum.records as f64 * 100.0 / all.max(1) as f64)
+        })
+        .text("rate/s", 8, move |row| match seconds > 0.0 {
+            true => short(row.sum.records as f64 / seconds),
+            false => "-".into(),
+        });
+    if let Some(sum) = &args.sum {
+        table = table.text(format!("sum {sum}"), 14, |row| match row.sum.number {
+            Number::Absent => "-".into(),
+            Number::Is(n) => n.to_string(),
+            Number::TooLarge => "?".into(),
+        });
+    }
+    let names: Vec<_> = fields.all.iter().map(Selector::to_string).collect();
+    table
+        .text(names.join(" "), 0, |row| {
+            let mut text = key::text(&row.values);
+            escape_name(&mut text, 0);
+            String::from_utf8_lossy(&text).into_owned()
+        })
+        .json(move |row, o| {
+            let sum = match row.sum.number {
+                Number::Is(n) if args.sum.is_some() => Some(n),
+                _ => None,
+            };
+            o.maybe("sum", sum);
+            fields.json("by", &row.values, o);
+        })
 }
 
-impl Answer<'_> {
-    /// Prints the next rows, some at a time; `false`: that was all.
-    fn more(&mut self, rows: &mut dyn Iterator<Item = Row>, out: &mut Vec<u8>) -> io::Result<bool> {
-        if self.at.is_none() && !self.args.json {
-            self.head(out)?;
-        }
-        while out.len() < MANY {
-            let Some(row) = rows.next() else {
-                self.tail(out)?;
-                return Ok(false);
-            };
-            let (from, n) = self.at.unwrap_or((row.from, 0));
-            let n = if from == row.from { n + 1 } else { 1 };
-            self.at = Some((row.from, n));
-            if n > self.number {
-                self.hidden += 1;
-                self.hidden_records += row.sum.records;
-                continue;
-            }
-            self.has_overflow |= row.sum.number == Number::TooLarge;
-            match self.args.json {
-                true => self.as_json(&row, out),
-                false => self.as_text(&row, out)?,
-            }
-        }
-        Ok(true)
+/// When an interval begins: with as many digits as distinguish it from the next one.
+fn time(ns: i128, is_real: bool, is_fine: bool) -> String {
+    if is_real {
+        let mut out = Vec::new();
+        push_local(&mut out, ns, is_fine);
+        return String::from_utf8_lossy(&out).into_owned();
     }
-
-    fn tail(&self, out: &mut Vec<u8>) -> io::Result<()> {
-        let (records, rows) = (self.hidden_records, self.hidden);
-        if records > 0 && !self.args.json {
-            writeln!(out, "{records:>11} more records, in {rows} rows that -n hides")?;
-        }
-        if self.has_overflow {
-            complain("some sums have more than 127 bits: they are left out");
-        }
-        Ok(())
-    }
-
-    fn rate(&self, row: &Row) -> Option<f64> {
-        (self.seconds > 0.0).then(|| row.sum.records as f64 / self.seconds)
-    }
-
-    /// When an interval begins: with as many digits as distinguish it from the next one.
-    fn time(&self, ns: i128) -> String {
-        let is_fine = self.args.per.is_some_and(|d| d.subsec_nanos() % 1_000_000 != 0);
-        if self.is_real {
-            let mut out = Vec::new();
-            push_local(&mut out, ns, is_fine);
-            return String::from_utf8_lossy(&out).into_owned();
-        }
-        let (sign, abs) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
-        let (seconds, ns) = (abs / 1_000_000_000, abs % 1_000_000_000);
-        match is_fine {
-            true => format!("{sign}{seconds}.{ns:09}"),
-            false => format!("{sign}{seconds}.{:03}", ns / 1_000_000),
-        }
-    }
-
-    fn width(&self) -> usize {
-        match self.is_real {
-            true => 35,
-            false => 18,
-        }
-    }
-
-    fn head(&self, out: &mut Vec<u8>) -> io::Result<()> {
-        if self.args.per.is_some() {
-            write!(out, "{:>width$} ", "from", width = self.width())?;
-        }
-        write!(out, "{:>11} {:>6} {:>8}", "records", "%", "rate/s")?;
-        if let Some(sum) = &self.args.sum {
-            write!(out, " {:>14}", format!("sum {sum}"))?;
-        }
-        for field in self.fields.all {
-            write!(out, " {field}")?;
-        }
-        out.push(b'\n');
-        Ok(())
-    }
-
-    fn as_text(&self, row: &Row, out: &mut Vec<u8>) -> io::Result<()> {
-        if self.args.per.is_some() {
-            write!(out, "{:>width$} ", self.time(row.from), width = self.width())?;
-        }
-        let records = row.sum.records;
-        let percent = records as f64 * 100.0 / self.all.max(1) as f64;
-        let rate = self.rate(row).map_or("-".into(), short);
-        write!(out, "{records:>11} {percent:>6.1} {rate:>8}")?;
-        if self.args.sum.is_some() {
-            let sum = match row.sum.number {
-                Number::Absent => "-".into(),
-                Number::Is(n) => n.to_string(),
-                Number::TooLarge => "?".into(),
-            };
-            write!(out, " {sum:>14}")?;
-        }
-        out.push(b' ');
-        let start = out.len();
-        out.append(&mut key::text(&row.values));
-        escape_name(out, start);
-        out.push(b'\n');
-        Ok(())
-    }
-
-    fn as_json(&self, row: &Row, out: &mut Vec<u8>) {
-        let mut o = Object::new(out);
-        o.text("type", "count");
-        let from = self.args.per.map(|_| row.from);
-        match self.is_real {
-            true => o.maybe("from_wall_ns", from),
-            false => o.maybe("from_boot_ns", from),
-        }
-        o.number("records", row.sum.records);
-        let sum = match row.sum.number {
-            Number::Is(n) if self.args.sum.is_some() => Some(n),
-            _ => None,
-        };
-        o.maybe("sum", sum);
-        self.fields.json("by", &row.values, &mut o);
-        o.end();
-        out.push(b'\n');
+    let (sign, abs) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
+    let (seconds, ns) = (abs / 1_000_000_000, abs % 1_000_000_000);
+    match is_fine {
+        true => format!("{sign}{seconds}.{ns:09}"),
+        false => format!("{sign}{seconds}.{:03}", ns / 1_000_000),
     }
 }
 

@@ -2,7 +2,7 @@
 
 //! `sites`: call sites to standard output.
 
-use std::{io::Write, path::Path};
+use std::path::Path;
 
 use super::{
     args::Sites,
@@ -16,10 +16,10 @@ use crate::{
     error::Error,
     filter::Filter,
     open,
-    output::json::Object,
     sidetable::{read_table, Found, ImageSites, Site, SiteMap},
     snapshot::Snapshot,
     sums::Sums,
+    table::Table,
 };
 
 /// Lists call sites.
@@ -53,35 +53,37 @@ pub fn sites(args: &Sites) -> Result<Status, Failure> {
     if snapshots.is_empty() && images.is_empty() {
         return Ok(Status::Failed);
     }
+    let input;
+    let table = Table::new("site")
+        .text("id", 7, |(id, ..): &(u32, Found<'_>, Option<u64>)| id.to_string())
+        .text("records", 11, |(.., n)| n.map_or("-".into(), |n| n.to_string()))
+        .text("level", -5, |(id, found, _)| describe(*id, Some(found)).0.into())
+        .text("site", 0, |(id, found, _)| {
+            format!("{} {}", found.image.name.escape_default(), describe(*id, Some(found)).1)
+        })
+        .json(|(id, found, records), o| {
+            site_json(*id, Some(found), o);
+            o.text("build_id", found.image.build_id.as_str());
+            o.maybe("records", *records);
+        });
     let (mut list, mut all, mut listed) = (Vec::new(), 0, 0);
-    let mut row = |id: u32, found: Found<'_>, records: Option<u64>| {
+    if !args.json {
+        table.head(&mut list);
+    }
+    let mut row = |id, found, records: Option<u64>| {
+        let found: Found<'_> = found;
         let format = found.site.map_or("", |s| s.format.as_str());
         let wanted = filter.wants_site(id, Some(&found))
             && args.grep.as_ref().is_none_or(|g| g.is_match(format.as_bytes()))
             && (!args.used || records.is_some_and(|n| n > 0));
         all += 1;
         listed += u64::from(wanted);
-        if wanted && args.json {
-            let mut o = Object::new(&mut list);
-            o.text("type", "site");
-            site_json(id, Some(&found), &mut o);
-            o.text("build_id", found.image.build_id.as_str());
-            o.maybe("records", records);
-            o.end();
-            list.push(b'\n');
-        } else if wanted {
-            let (level, text) = describe(id, Some(&found));
-            let records = records.map_or("-".into(), |n| n.to_string());
-            // Writing to a Vec doesn't fail.
-            let _ = writeln!(
-                list,
-                "{id:>7} {records:>11} {level:<5} {} {text}",
-                found.image.name.escape_default()
-            );
+        if wanted {
+            table.row(&(id, found, records), args.json, &mut list);
         }
     };
     if !snapshots.is_empty() {
-        let input = Input::new(snapshots, &args.tables, status);
+        input = Input::new(snapshots, &args.tables, status);
         status = input.status();
         let streams = input.streams(&[]);
         let sums = Sums::new(&input.files, &streams, &input.boots);
@@ -106,9 +108,6 @@ pub fn sites(args: &Sites) -> Result<Status, Failure> {
         }
     }
     print_all(|out| {
-        if !args.json {
-            writeln!(out, "{:>7} {:>11} {:<5} site", "id", "records", "level")?;
-        }
         out.append(&mut list);
         Ok(())
     })?;

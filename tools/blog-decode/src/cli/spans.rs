@@ -27,6 +27,7 @@ use crate::{
     },
     quantile::Quantiles,
     spans::{Pair, Seen, Slowest, Span, Spans, Unpaired},
+    table::Table,
 };
 
 /// What a thread is.
@@ -123,15 +124,12 @@ impl Answer<'_> {
     fn as_text(&self, color: bool, printer: &mut Printer<'_>, out: &mut Vec<u8>) -> io::Result<()> {
         let (bold, reset) = if color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
         if self.all.count() > 0 {
-            writeln!(out, "{:>11} {:>8} {:>8} {:>8}", "spans", "p50", "p99", "max")?;
-            let [p50, p99, max] = self.times().map(duration);
-            writeln!(out, "{:>11} {p50:>8} {p99:>8} {max:>8}\n", self.all.count())?;
+            sum_table().print([self.all], false, out);
+            out.push(b'\n');
             let octaves = self.all.octaves();
             let most = octaves.iter().map(|(_, n)| *n).max().unwrap_or(1).max(1);
-            for (from, n) in octaves {
-                let bar = "#".repeat((n * BAR).div_ceil(most) as usize);
-                writeln!(out, "{:>8} .. {:>11} {bar}", duration(from), n)?;
-            }
+            let table = octave_table(most);
+            octaves.iter().for_each(|octave| table.row(octave, false, out));
         }
         for (span, end) in self.slowest.iter() {
             write!(out, "\n{bold}{}", duration(span.length))?;
@@ -145,11 +143,6 @@ impl Answer<'_> {
         }
         out.push(b'\n');
         notes(&self.unpaired).iter().try_for_each(|note| writeln!(out, "{note}"))
-    }
-
-    /// Half of the spans, 99 of 100 and all are at most so long.
-    fn times(&self) -> [u64; 3] {
-        [self.all.percentile(50), self.all.percentile(99), self.all.max()]
     }
 
     /// A record, by its number.
@@ -184,22 +177,8 @@ impl Answer<'_> {
     }
 
     fn as_json(&self, out: &mut Vec<u8>) {
-        let mut o = Object::new(out);
-        o.text("type", "span-sum");
-        o.number("spans", self.all.count());
-        for (key, ns) in ["p50_ns", "p99_ns", "max_ns"].into_iter().zip(self.times()) {
-            o.number(key, ns);
-        }
-        o.end();
-        out.push(b'\n');
-        for (from, n) in self.all.octaves() {
-            let mut o = Object::new(out);
-            o.text("type", "span-octave");
-            o.number("from_ns", from);
-            o.number("spans", n);
-            o.end();
-            out.push(b'\n');
-        }
+        sum_table().print([self.all], true, out);
+        octave_table(1).print(self.all.octaves(), true, out);
         for (span, end) in self.slowest.iter() {
             let mut o = Object::new(out);
             o.text("type", "span");
@@ -225,6 +204,32 @@ impl Answer<'_> {
         o.end();
         out.push(b'\n');
     }
+}
+
+/// How long half of the spans, 99 of 100 and all are at most.
+fn sum_table<'a>() -> Table<'a, &'a Quantiles> {
+    let mut table = Table::new("span-sum").number("spans", 11, |all: &&Quantiles| all.count());
+    for (head, key, percent) in
+        [("p50", "p50_ns", 50), ("p99", "p99_ns", 99), ("max", "max_ns", 100)]
+    {
+        table = table
+            .text(head, 8, move |all| duration(all.percentile(percent)))
+            .json(move |all, o| o.number(key, all.percentile(percent)));
+    }
+    table
+}
+
+/// How many spans are how long; `most` have the longest bar.
+fn octave_table<'a>(most: u64) -> Table<'a, (u64, u64)> {
+    Table::new("span-octave")
+        .text("", 8, |(from, _): &(u64, u64)| duration(*from))
+        .text("", 2, |_| "..".into())
+        .text("", 11, |(_, n)| n.to_string())
+        .text("", 0, move |(_, n)| "#".repeat((n * BAR).div_ceil(most) as usize))
+        .json(|(from, n), o| {
+            o.number("from_ns", *from);
+            o.number("spans", *n);
+        })
 }
 
 /// That there are none.

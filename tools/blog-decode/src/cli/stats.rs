@@ -3,7 +3,7 @@
 //! `stats`: records, bytes and time by component, ring and site, to standard output; or what
 //! [`count`] counts.
 
-use std::{collections::BTreeMap, io::Write};
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     args::Stats,
@@ -14,17 +14,18 @@ use super::{
     session::{tell_left_out, tell_none},
 };
 use crate::{
-    accounts::{counts, lost, lost_of, ring_name, HostColumn},
+    accounts::{counts, lost, lost_of, ring_name},
     boot::Boot,
     filter::is_component,
-    merge,
+    merge::{self, Counts, Stream},
     output::{
         json::{boot as boot_json, ring, Object},
         level_name,
     },
     sidetable::Found,
-    snapshot::{text, Snapshot},
-    sums::{logged, ComponentSum, Span, Sum, Sums},
+    snapshot::text,
+    sums::{logged, ComponentSum, RingSum, Span, Sum, Sums},
+    table::Table,
 };
 
 /// Prints sums.
@@ -42,14 +43,8 @@ pub fn stats(args: &Stats) -> Result<Status, Failure> {
     };
     let sites = sites_of(&input, &sums);
     print_all(|out| {
-        if args.json {
-            stats_json(&sums, &streams, &input.boots, &sites, out);
-            Ok(())
-        } else {
-            let components = args.filters.components();
-            let files = (&*input.files, &*input.boots);
-            stats_text(&sums, &streams, files, &sites, components, out)
-        }
+        print(args, &input, &streams, &sums, &sites, out);
+        Ok(())
     })?;
     let left_out = sums.rings.iter().map(|r| r.counts.left_out);
     tell_left_out(left_out.fold(0, u64::saturating_add));
@@ -143,118 +138,134 @@ fn complete(of: &ComponentSum, from: Option<i128>) -> String {
     from.map_or("all".into(), |from| format!("{:.3}", of.back(from)))
 }
 
-fn stats_text(
+/// What a component or a ring holds, and its component.
+struct Held<'a> {
+    sum: Sum,
+    span: Option<Span>,
+    complete_from: Option<i128>,
+    boot: &'a Boot,
+    component: &'a ComponentSum,
+}
+
+/// Adds columns about that.
+fn with_held<'a, R: 'a>(
+    table: Table<'a, R>,
+    get: impl Fn(&R) -> Held<'a> + Copy + 'a,
+) -> Table<'a, R> {
+    table
+        .text("records", 11, move |row| get(row).sum.records.to_string())
+        .text("bytes", 8, move |row| short(get(row).sum.bytes as f64))
+        .text("rate/s", 8, move |row| {
+            let held = get(row);
+            rate(&held.sum, held.span).map_or("-".into(), short)
+        })
+        .text("span s", 11, move |row| seconds(get(row).span.map(|s| s.seconds())))
+        .text("complete s", 11, move |row| complete(get(row).component, get(row).complete_from))
+        .json(move |row, o| span_json(&get(row), o))
+}
+
+fn print(
+    args: &Stats,
+    input: &Input,
+    streams: &[Stream],
     sums: &Sums,
-    streams: &[merge::Stream],
-    (files, boots): (&[Snapshot], &[Boot]),
     sites: &[Used<'_>],
-    components: &[String],
     out: &mut Vec<u8>,
-) -> std::io::Result<()> {
-    let boot = HostColumn::new(boots);
-    boot.head(out);
-    writeln!(
-        out,
-        "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}",
-        "component", "rings", "records", "bytes", "rate/s", "span s", "complete s", "gone", "lost"
-    )?;
-    for ((of, name), c) in &sums.components {
-        boot.of(&boots[*of], out);
-        writeln!(
-            out,
-            "{:<16} {:>5} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>9}",
-            name.escape_default().to_string(),
-            c.rings,
-            c.sum.records,
-            short(c.sum.bytes as f64),
-            rate(&c.sum, c.span).map_or("-".into(), short),
-            seconds(c.span.map(|s| s.seconds())),
-            complete(c, c.complete_from),
-            c.gone,
-            c.lost
-        )?;
+) {
+    let boots = &input.boots;
+    let table = Table::new("component-sum")
+        .host(boots, |((of, _), _): &(&(usize, Arc<str>), &ComponentSum)| &boots[*of])
+        .text("component", -16, |((_, name), _)| name.escape_default().to_string())
+        .json(|((_, name), _), o| o.text("component", &**name))
+        .number("rings", 5, |(_, c)| c.rings);
+    let table = with_held(table, |((of, _), c)| Held {
+        sum: c.sum,
+        span: c.span,
+        complete_from: c.complete_from,
+        boot: &boots[*of],
+        component: c,
+    });
+    let table = table.number("gone", 11, |(_, c)| c.gone).number("lost", 9, |(_, c)| c.lost);
+    table.print(&sums.components, args.json, out);
+    if !args.json {
+        print_ended(input, args.filters.components(), out);
+        out.push(b'\n');
     }
-    for (file, of) in files.iter().zip(boots) {
+
+    let table = Table::new("ring-sum")
+        .host(boots, |(stream, _): &(&Stream, &RingSum)| &boots[stream.file()])
+        .text("component", -16, |(stream, _)| stream.component.escape_default().to_string())
+        .text("ring", -22, |(stream, r)| ring_name(stream, &r.counts))
+        .json(|(stream, r), o| ring(stream, &stream.last_writer(&r.counts), o));
+    let table = with_held(table, |(stream, r)| {
+        let boot = &boots[stream.file()];
+        Held {
+            sum: r.sum,
+            span: r.span,
+            complete_from: r.complete_from,
+            boot,
+            component: &sums.components[&(boot.index, stream.component.clone())],
+        }
+    });
+    let missing = |n: &Counts| n.missing.saturating_add(n.damaged).saturating_add(n.lagged);
+    let table = table
+        .text("overwritten", 11, |(_, r)| r.counts.overwritten.to_string())
+        .text("missing", 8, |(_, r)| missing(&r.counts).to_string())
+        .text("lost", 9, |(stream, _)| stream.lost_sum().to_string())
+        .json(|(stream, r), o| {
+            counts(&r.counts, o);
+            lost(&stream.lost(), o);
+        });
+    table.print(streams.iter().zip(&sums.rings), args.json, out);
+
+    let all = sites.iter().fold(0, |sum, s| sum + s.sum.records);
+    let percent = |s: &Used<'_>| s.sum.records as f64 * 100.0 / all.max(1) as f64;
+    let mut table = Table::new("site-sum");
+    // Where no site has it, there is no such column.
+    if sites.iter().any(|s| s.logged.is_some()) {
+        table = table.text("since boot", 17, |s: &&Used<'_>| s.logged());
+    }
+    let table = table
+        .json(|s, o| site_json(s.id, s.found.as_ref(), o))
+        .number("records", 11, |s| s.sum.records)
+        .text("%", 6, |s| format!("{:.1}", percent(s)))
+        .text("bytes", 8, |s| short(s.sum.bytes as f64))
+        .text(" level", -6, |s| format!(" {}", describe(s.id, s.found.as_ref()).0))
+        .text("site", 0, |s| describe(s.id, s.found.as_ref()).1)
+        .json(|s, o| {
+            o.number("bytes", s.sum.bytes);
+            o.maybe("logged_at_least", s.logged.map(|n| n.0));
+            o.maybe("logged_at_most", s.logged.map(|n| n.1));
+        });
+    if !args.json {
+        out.push(b'\n');
+    }
+    table.print(sites, args.json, out);
+}
+
+/// Lines about what is gone that no ring has.
+fn print_ended(input: &Input, components: &[String], out: &mut Vec<u8>) {
+    let table = Table::new("").host(&input.boots, |(boot, _): &(&Boot, String)| boot).text(
+        "",
+        0,
+        |(_, line)| line.clone(),
+    );
+    for (file, of) in input.files.iter().zip(&input.boots) {
         for c in file.components.values() {
             let lost: Vec<String> = lost_of(&c.lost).map(|(k, n)| format!("{k}={n}")).collect();
             let (name, lost) = (text(&c.name), lost.join(" "));
             if c.gone_records == 0 && lost.is_empty() || !is_component(&name, components) {
                 continue;
             }
-            boot.of(of, out);
-            writeln!(
-                out,
+            let line = format!(
                 "{}: {} records of ended tasks are gone, lost without a ring: {}",
                 name.escape_default(),
                 c.gone_records,
                 if lost.is_empty() { "none" } else { &lost }
-            )?;
+            );
+            table.row(&(of, line), false, out);
         }
     }
-    out.push(b'\n');
-    boot.head(out);
-    writeln!(
-        out,
-        "{:<16} {:<22} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>8} {:>9}",
-        "component",
-        "ring",
-        "records",
-        "bytes",
-        "rate/s",
-        "span s",
-        "complete s",
-        "overwritten",
-        "missing",
-        "lost"
-    )?;
-    for (stream, r) in streams.iter().zip(&sums.rings) {
-        let n = &r.counts;
-        boot.of(&boots[stream.file()], out);
-        let of = (boots[stream.file()].index, stream.component.clone());
-        let of = &sums.components[&of];
-        writeln!(
-            out,
-            "{:<16} {:<22} {:>11} {:>8} {:>8} {:>11} {:>11} {:>11} {:>8} {:>9}",
-            stream.component.escape_default().to_string(),
-            ring_name(stream, n),
-            r.sum.records,
-            short(r.sum.bytes as f64),
-            rate(&r.sum, r.span).map_or("-".into(), short),
-            seconds(r.span.map(|s| s.seconds())),
-            complete(of, r.complete_from),
-            n.overwritten,
-            n.missing.saturating_add(n.damaged).saturating_add(n.lagged),
-            stream.lost_sum()
-        )?;
-    }
-    let all = sites.iter().fold(0, |sum, s| sum + s.sum.records);
-    // Where no site has it, there is no such column.
-    let has_logged = sites.iter().any(|s| s.logged.is_some());
-    let logged = |text: String| match has_logged {
-        true => format!("{text:>17} "),
-        false => String::new(),
-    };
-    writeln!(
-        out,
-        "\n{}{:>11} {:>6} {:>8}  {:<5} site",
-        logged("since boot".into()),
-        "records",
-        "%",
-        "bytes",
-        "level"
-    )?;
-    for s in sites {
-        let percent = s.sum.records as f64 * 100.0 / all.max(1) as f64;
-        let (level, text) = describe(s.id, s.found.as_ref());
-        writeln!(
-            out,
-            "{}{:>11} {percent:>6.1} {:>8}  {level:<5} {text}",
-            logged(s.logged()),
-            s.sum.records,
-            short(s.sum.bytes as f64)
-        )?;
-    }
-    Ok(())
 }
 
 /// Level, and place and format of a site.
@@ -272,7 +283,8 @@ pub(super) fn describe(id: u32, found: Option<&Found<'_>>) -> (&'static str, Str
     }
 }
 
-fn span_json(sum: &Sum, span: Option<Span>, boot: &Boot, o: &mut Object<'_>) {
+fn span_json(held: &Held<'_>, o: &mut Object<'_>) {
+    let Held { sum, span, boot, .. } = held;
     let real = |ns| boot.calibration.real_of_boot(ns);
     boot_json(boot, o);
     o.number("records", sum.records);
@@ -281,6 +293,7 @@ fn span_json(sum: &Sum, span: Option<Span>, boot: &Boot, o: &mut Object<'_>) {
     o.maybe("last_boot_ns", span.map(|s| s.last));
     o.maybe("first_wall_ns", span.map(|s| real(s.first)));
     o.maybe("last_wall_ns", span.map(|s| real(s.last)));
+    o.maybe("complete_from_boot_ns", held.complete_from);
 }
 
 pub(super) fn site_json(id: u32, found: Option<&Found<'_>>, o: &mut Object<'_>) {
@@ -296,47 +309,4 @@ pub(super) fn site_json(id: u32, found: Option<&Found<'_>>, o: &mut Object<'_>) 
     o.text("file", site.map(|s| s.file.as_str()));
     o.maybe("line", site.map(|s| s.line));
     o.text("format", site.map(|s| s.format.as_str()));
-}
-
-fn stats_json(
-    sums: &Sums,
-    streams: &[merge::Stream],
-    boots: &[Boot],
-    sites: &[Used<'_>],
-    out: &mut Vec<u8>,
-) {
-    for ((of, name), c) in &sums.components {
-        let mut o = Object::new(out);
-        o.text("type", "component-sum");
-        o.text("component", &**name);
-        o.number("rings", c.rings);
-        span_json(&c.sum, c.span, &boots[*of], &mut o);
-        o.maybe("complete_from_boot_ns", c.complete_from);
-        o.number("gone", c.gone);
-        o.number("lost", c.lost);
-        o.end();
-        out.push(b'\n');
-    }
-    for (stream, r) in streams.iter().zip(&sums.rings) {
-        let mut o = Object::new(out);
-        o.text("type", "ring-sum");
-        ring(stream, &stream.last_writer(&r.counts), &mut o);
-        span_json(&r.sum, r.span, &boots[stream.file()], &mut o);
-        o.maybe("complete_from_boot_ns", r.complete_from);
-        counts(&r.counts, &mut o);
-        lost(&stream.lost(), &mut o);
-        o.end();
-        out.push(b'\n');
-    }
-    for s in sites {
-        let mut o = Object::new(out);
-        o.text("type", "site-sum");
-        site_json(s.id, s.found.as_ref(), &mut o);
-        o.number("records", s.sum.records);
-        o.number("bytes", s.sum.bytes);
-        o.maybe("logged_at_least", s.logged.map(|n| n.0));
-        o.maybe("logged_at_most", s.logged.map(|n| n.1));
-        o.end();
-        out.push(b'\n');
-    }
 }

@@ -12,7 +12,7 @@
 //! `lost`. An object of `type` `"summary"` has the sums, `shown`, `undecoded` and `damage`.
 
 use blog_decode_core::{
-    boot::{self, Boot},
+    boot::Boot,
     decode::Undecoded,
     merge::{Counts, Stream},
     output::json::{boot as boot_json, ring, Object},
@@ -43,35 +43,6 @@ pub struct Accounts<'a> {
 pub fn lost_of(lost: &[u64; LOST_CAUSES]) -> impl Iterator<Item = (&'static str, u64)> + '_ {
     lost.iter().enumerate().filter(|(_, &n)| n != 0).map(|(i, &n)| (cause_name(i as u8), n))
 }
-
-/// The column with the names of boots, which is there if there are several.
-pub struct HostColumn(Option<usize>);
-
-impl HostColumn {
-    /// As wide as the longest name.
-    pub fn new(boots: &[Boot]) -> Self {
-        Self(boot::width(boots).map(|n| n.max(HOST.len())))
-    }
-
-    /// Appends its head.
-    pub fn head(&self, out: &mut Vec<u8>) {
-        self.put(HOST, out);
-    }
-
-    /// Appends a name.
-    pub fn of(&self, boot: &Boot, out: &mut Vec<u8>) {
-        self.put(&boot.name.escape_default().to_string(), out);
-    }
-
-    fn put(&self, text: &str, out: &mut Vec<u8>) {
-        if let Some(width) = self.0 {
-            out.extend_from_slice(format!("{text:<width$} ").as_bytes());
-        }
-    }
-}
-
-/// Head of [`HostColumn`].
-const HOST: &str = "host";
 
 /// Id of a ring, and whose it is.
 pub fn ring_name(stream: &Stream, counts: &Counts) -> String {

@@ -8,6 +8,7 @@
 //! quantile.rs  how values are distributed
 //! accounts.rs  accounts for every record of each ring, for --stats
 //! check.rs     whether a file adds up
+//! table.rs     tables of answers, as lines or objects
 //! tasks.rs     what each task did last, the likely culprit first
 //! ```
 //!
@@ -20,4 +21,5 @@ pub mod check;
 pub mod counts;
 pub mod quantile;
 pub mod sums;
+pub mod table;
 pub mod tasks;
