@@ -384,7 +384,7 @@ pub fn compile(
             Value::String => (TypeCode::plain(types::CSTR), "s".into()),
             Value::Number(size) => {
                 let kind = number(&c, size);
-                let kind = kind.ok_or_else(|| at("this conversion is not for it".into()))?;
+                let kind = kind.ok_or_else(|| at("the conversion does not fit its type".into()))?;
                 let code = TypeCode::plain(kind);
                 match fetch.offsets.is_empty() {
                     true => (code, size.to_string()),

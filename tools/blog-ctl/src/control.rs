@@ -13,7 +13,7 @@ use std::{
 };
 
 use blog_decode::cli::{
-    here::why,
+    local_system::explain_missing,
     poll::{self, Input, Signals},
     report::{complain, print_all, Failure, Status},
 };

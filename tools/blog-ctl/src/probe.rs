@@ -9,7 +9,7 @@ use std::{
 };
 
 use blog_decode::cli::{
-    here::why,
+    local_system::explain_missing,
     report::{print_all, Failure, Status},
 };
 use blog_table::format::Table;
@@ -137,7 +137,7 @@ impl std::fmt::Display for Listed {
 
 fn listed(blog: &Path, component: &str) -> Result<Vec<Listed>, String> {
     let path = blog.join(component).join("probes");
-    let text = fs::read_to_string(&path).map_err(|e| why(&path, &e))?;
+    let text = fs::read_to_string(&path).map_err(|e| explain_missing(&path, &e))?;
     let parse = |line: &str| {
         let mut words = line.split_whitespace();
         let (site, missed) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -159,7 +159,7 @@ fn listed(blog: &Path, component: &str) -> Result<Vec<Listed>, String> {
 fn write(blog: &Path, component: &str, line: &str) -> Result<(), String> {
     let path = blog.join(component).join("probes");
     let file = OpenOptions::new().write(true).open(&path);
-    let mut file = file.map_err(|e| why(&path, &e))?;
+    let mut file = file.map_err(|e| explain_missing(&path, &e))?;
     file.write_all(line.as_bytes()).map_err(|e| {
         let why = match e.raw_os_error() {
             Some(1) => "kprobes are refused by lockdown",

@@ -12,7 +12,7 @@ use blog_decode_core::{
     clock::LogClock,
     decode::Filter,
     expr::Expr,
-    foreign::{Kind, Log},
+    foreign::{Log, LogKind},
     format::parse,
     output::template::Template,
     sidetable::{SiteMap, Tables},
@@ -143,7 +143,7 @@ pub fn foreign(bytes: &[u8]) {
         let input = Cursor::new(bytes.to_vec());
         Log::new(kind, input, LogClock::Local, 0, &boots[0])
     };
-    let both = [Kind::Dmesg, Kind::Ftrace];
+    let both = [LogKind::Dmesg, LogKind::Ftrace];
     for mut log in both.into_iter().filter_map(|kind| open(kind).ok()) {
         let (mut last, mut lines) = (i128::MIN, 0);
         while let Some(line) = log.line() {

@@ -11,9 +11,9 @@ use std::thread;
 
 use super::{
     args::{Convert, Form},
+    atomic_output,
     extract::extract,
     input::Input,
-    new,
     poll::Signals,
     report::{complain, Failure, Status},
     session::{End, Session},
@@ -76,25 +76,27 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
     let mut odd = Odd::default();
     let made = match args.to {
         #[cfg(feature = "ctf")]
-        Form::Ctf => new::directory(&args.output, |path| {
+        Form::Ctf => atomic_output::directory(&args.output, |path| {
             told(ctf(input, counts, &mut each, path)).map(|n| odd = n)
         }),
         #[cfg(not(feature = "ctf"))]
         Form::Ctf => lacks!("CTF", "ctf"),
-        Form::Perfetto => {
-            new::file(&args.output, |out| told(to_perfetto(pairs, &mut each, out)).map(|n| odd = n))
-        }
-        Form::Html => {
-            new::file(&args.output, |out| told(html(input, pairs, &mut each, out)).map(|n| odd = n))
-        }
+        Form::Perfetto => atomic_output::file(&args.output, |out| {
+            told(to_perfetto(pairs, &mut each, out)).map(|n| odd = n)
+        }),
+        Form::Html => atomic_output::file(&args.output, |out| {
+            told(html(input, pairs, &mut each, out)).map(|n| odd = n)
+        }),
         #[cfg(feature = "parquet")]
-        Form::Parquet => {
-            new::directory(&args.output, |path| told(parquet(&mut each, path)).map(|n| odd = n))
-        }
+        Form::Parquet => atomic_output::directory(&args.output, |path| {
+            told(parquet(&mut each, path)).map(|n| odd = n)
+        }),
         #[cfg(not(feature = "parquet"))]
         Form::Parquet => lacks!("Parquet", "parquet"),
         #[cfg(feature = "otlp")]
-        Form::Otlp => new::file(&args.output, |out| told(otlp(&mut each, out)).map(|n| odd = n)),
+        Form::Otlp => {
+            atomic_output::file(&args.output, |out| told(otlp(&mut each, out)).map(|n| odd = n))
+        }
         #[cfg(not(feature = "otlp"))]
         Form::Otlp => lacks!("OTLP", "otlp"),
         // Made above: it takes no records.
@@ -103,7 +105,7 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
     match made {
         Ok(()) => {}
         // The reader has enough.
-        Err(e) if e == new::CLOSED => return Ok(session.input.status),
+        Err(e) if e == atomic_output::CLOSED => return Ok(session.input.status),
         Err(e) => return Err(e.into()),
     }
     let End { mut status, is_empty } = session.end(&decoder.outcome());
@@ -212,7 +214,7 @@ fn goes_on(signals: &Signals) -> io::Result<()> {
 
 fn told<T>(result: io::Result<T>) -> Result<T, String> {
     result.map_err(|e| match e.kind() {
-        io::ErrorKind::BrokenPipe => new::CLOSED.into(),
+        io::ErrorKind::BrokenPipe => atomic_output::CLOSED.into(),
         _ => format!("not converted: {e}"),
     })
 }

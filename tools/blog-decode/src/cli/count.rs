@@ -12,8 +12,8 @@ use super::{
 use crate::{
     boot::Boot,
     calendar::push_local,
-    counts::{Counts, How, Number, Row},
     field::{classes, is_integer, Class, Field, Selector},
+    group::{Group, Groups, Number, Row},
     key::{self, Cell, Tag},
     output::{
         json::{fits, Object},
@@ -49,9 +49,9 @@ pub fn count(args: &Stats) -> Result<Status, Failure> {
         }
     }
     let interval = args.per.map(|d| d.as_nanos() as i128);
-    let counts = Counts::new(How { by: by.clone(), sum: args.sum.clone(), interval });
-    let (all, end) = session.run_apart("counting", || counts.clone(), Counts::entry)?;
-    let counts = all.into_iter().fold(counts, Counts::with);
+    let counts = Groups::new(Group { by: by.clone(), sum: args.sum.clone(), interval });
+    let (all, end) = session.run_apart("counting", || counts.clone(), Groups::entry)?;
+    let counts = all.into_iter().fold(counts, Groups::with);
     let sites = input.sites();
     let seconds = match (interval, counts.range) {
         (Some(ns), _) => ns as f64 / 1e9,

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     args::Convert,
-    new,
+    atomic_output,
     progress::{Progress, Unit},
     report::{complain, Failure, Status},
 };
@@ -34,7 +34,7 @@ pub fn extract(args: &Convert) -> Result<Status, Failure> {
     if !is_plain || has_filters || !args.spans.span.is_empty() {
         return Err("--to snapshot takes all of one crash dump, and nothing else".into());
     }
-    let (extracted, is_whole) = new::file(&args.output, |out| read(dump, out))?;
+    let (extracted, is_whole) = atomic_output::file(&args.output, |out| read(dump, out))?;
     let Extracted { components, rings, pages, records, tasks, .. } = extracted;
     let said = format!(
         "{components} components, {tasks} tasks, {rings} rings, {pages} pages, {records} records"

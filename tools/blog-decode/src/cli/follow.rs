@@ -13,7 +13,7 @@ use rustix::time::{clock_gettime, ClockId};
 use super::{
     args::{Show, TablePaths},
     input::tell_undecoded,
-    poll::{streams, wait, Came, Input, Signals},
+    poll::{streams, wait, Input, PollResult, Signals},
     print::{Ends, Out},
     record::is_written,
     report::{complain, Failure, Status},
@@ -150,12 +150,12 @@ impl Source<'_> {
     fn read(&mut self, i: usize) -> Result<bool, String> {
         let input = &mut self.inputs[i];
         match input.read(&mut self.buffer) {
-            Ok(Came::Nothing) => return Ok(false),
-            Ok(Came::Bytes(bytes)) => {
+            Ok(PollResult::Nothing) => return Ok(false),
+            Ok(PollResult::Bytes(bytes)) => {
                 let fed = self.live.feed(i, bytes);
                 fed.map_err(|e| format!("{}: {e}", input.name))?;
             }
-            Ok(Came::End) => {
+            Ok(PollResult::End) => {
                 if let Some(why) = self.live.why_nothing(i) {
                     complain(&format!("{}: {why}", input.name));
                     self.status = Status::Partial;

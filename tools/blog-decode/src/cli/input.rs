@@ -12,7 +12,7 @@ use std::{
 use super::{
     args::{self, TablePaths},
     extract,
-    here::why,
+    local_system::explain_missing,
     progress::{Progress, Unit},
     record::is_written,
     report::{complain, Failure, Status},
@@ -27,7 +27,7 @@ use crate::{
     error::Error,
     field::Selector,
     filter::{is_component, unknown_arguments, Filter, Instant},
-    foreign::{Kind, Log},
+    foreign::{Log, LogKind},
     merge::Stream,
     open::{self, has_records, Contents},
     sidetable::Site,
@@ -92,7 +92,8 @@ impl Input {
         let live = args.blog.join("snapshot");
         if args.is_live() {
             let there = std::fs::metadata(&live);
-            there.map_err(|e| format!("no SNAPSHOT is named, and {}", why(&live, &e)))?;
+            there
+                .map_err(|e| format!("no SNAPSHOT is named, and {}", explain_missing(&live, &e)))?;
         }
         let others = others.chain(args.is_live().then_some(&live));
         let mut paths = Vec::new();
@@ -281,15 +282,15 @@ impl Input {
     /// first file from the machine that is named; if it might be another, that is reported.
     pub fn logs(&mut self, args: &args::Logs) -> Result<Vec<Log>, String> {
         let mut logs = Vec::new();
-        let dmesg = args.dmesg.iter().map(|path| (Kind::Dmesg, path));
-        let ftrace = args.ftrace.iter().map(|path| (Kind::Ftrace, path));
+        let dmesg = args.dmesg.iter().map(|path| (LogKind::Dmesg, path));
+        let ftrace = args.ftrace.iter().map(|path| (LogKind::Ftrace, path));
         let mut guessed = false;
         let mut known = HashSet::new();
         for (kind, arg) in dmesg.chain(ftrace).filter(|log| known.insert(*log)) {
             let (file, path) = self.log_of(arg)?;
             let clock = match kind {
-                Kind::Dmesg => LogClock::Local,
-                Kind::Ftrace => args.ftrace_clock.into(),
+                LogKind::Dmesg => LogClock::Local,
+                LogKind::Ftrace => args.ftrace_clock.into(),
             };
             let boot = &self.boots[file];
             let log = Log::open(kind, &path, clock, file, boot);

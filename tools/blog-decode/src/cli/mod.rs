@@ -8,11 +8,11 @@
 //! args/      commands and options
 //! report.rs  messages and the exit status
 //! time.rs    forms of TIME
-//! here.rs    why a file of this system's BLog can't be read
+//! local_system.rs why a file of this system's BLog can't be read
 //! input.rs   opens snapshots and side tables, and reports what is wrong with them
 //! session.rs what all commands over records do: open, settle, run, report what is missing
 //! extract.rs snapshots out of crash dumps
-//! new.rs     output files and directories, which appear when they are complete
+//! atomic_output.rs output files and directories, which appear when they are complete
 //! progress.rs progress, on a terminal
 //! pager.rs   a pager on the terminal
 //! print.rs   entries to standard output, in all forms
@@ -30,14 +30,14 @@
 //! ```
 
 pub mod args;
+mod atomic_output;
 mod check;
 mod convert;
 mod count;
 mod extract;
 mod follow;
-pub mod here;
 mod input;
-mod new;
+pub mod local_system;
 mod pager;
 pub mod poll;
 mod print;

@@ -28,7 +28,7 @@ use rustix::{
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::here::why;
+use super::local_system::explain_missing;
 
 /// As much is read at once.
 pub const CHUNK: usize = 64 << 10;
@@ -89,7 +89,7 @@ trait ReadFd: Read + AsFd {}
 impl<T: Read + AsFd> ReadFd for T {}
 
 /// What came from an input.
-pub enum Came<'a> {
+pub enum PollResult<'a> {
     /// Nothing: there is none at the moment.
     Nothing,
     /// Bytes.
@@ -118,22 +118,22 @@ impl Input {
             }
             options.open(path)
         };
-        let file: File = open().map_err(|e| why(path, &e))?;
+        let file: File = open().map_err(|e| explain_missing(path, &e))?;
         let is_here = rustix::fs::fstatfs(&file).is_ok_and(|s| HERE.contains(&(s.f_type as u64)));
         Ok(Self { name, file: Box::new(file), is_here, ended: false })
     }
 
     /// Reads what there is.
-    pub fn read<'b>(&mut self, buffer: &'b mut Vec<u8>) -> io::Result<Came<'b>> {
+    pub fn read<'b>(&mut self, buffer: &'b mut Vec<u8>) -> io::Result<PollResult<'b>> {
         buffer.resize(CHUNK, 0);
         match self.file.read(buffer) {
             Ok(0) => {
                 self.ended = true;
-                Ok(Came::End)
+                Ok(PollResult::End)
             }
-            Ok(n) => Ok(Came::Bytes(&buffer[..n])),
+            Ok(n) => Ok(PollResult::Bytes(&buffer[..n])),
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                Ok(Came::Nothing)
+                Ok(PollResult::Nothing)
             }
             Err(e) => {
                 self.ended = true;
@@ -189,6 +189,6 @@ pub fn streams(blog: &Path, components: &[String]) -> Result<Vec<PathBuf>, Strin
     };
     match std::fs::metadata(blog) {
         Ok(_) => Ok(all),
-        Err(e) => Err(why(blog, &e)),
+        Err(e) => Err(explain_missing(blog, &e)),
     }
 }

@@ -33,8 +33,8 @@ use tempfile::Builder;
 
 use super::{
     args::{Record, TablePaths},
-    here::why,
-    poll::{streams, wait, Came, Input, Signals, CHUNK},
+    local_system::explain_missing,
+    poll::{streams, wait, Input, PollResult, Signals, CHUNK},
     report::{complain, Failure, Status},
 };
 use crate::{
@@ -111,7 +111,7 @@ fn snapshots(
     let mut buffer = vec![0; CHUNK];
     loop {
         let start = Instant::now();
-        let mut file = File::open(&path).map_err(|e| why(&path, &e))?;
+        let mut file = File::open(&path).map_err(|e| explain_missing(&path, &e))?;
         let mut out = Out::new(path.display().to_string(), "snapshot", dir)?;
         let result = loop {
             match file.read(&mut buffer) {
@@ -162,7 +162,7 @@ fn stream(
         result = match ready.is_empty() {
             true => out.write(&[], dir),
             false => match step(&mut inputs[0], &mut out, dir, &mut buffer) {
-                Ok(Came::End) => break,
+                Ok(PollResult::End) => break,
                 Ok(_) => Ok(()),
                 Err(e) => Err(e),
             },
@@ -172,7 +172,7 @@ fn stream(
     let until = Instant::now() + LAST;
     while result.is_ok() && inputs[0].is_here && !inputs[0].has_ended() && Instant::now() < until {
         match step(&mut inputs[0], &mut out, dir, &mut buffer) {
-            Ok(Came::Bytes(_)) => {}
+            Ok(PollResult::Bytes(_)) => {}
             Ok(_) => break,
             Err(e) => result = Err(e),
         }
@@ -188,12 +188,12 @@ fn step<'b>(
     out: &mut Out,
     dir: &mut Dir<'_>,
     buffer: &'b mut Vec<u8>,
-) -> Result<Came<'b>, String> {
+) -> Result<PollResult<'b>, String> {
     let came = match input.read(buffer) {
         Ok(came) => came,
         Err(e) => return Err(format!("{}: {e}", input.name)),
     };
-    if let Came::Bytes(bytes) = &came {
+    if let PollResult::Bytes(bytes) = &came {
         out.write(bytes, dir)?;
     }
     Ok(came)
@@ -522,7 +522,7 @@ impl<'a> Dir<'a> {
         for (name, id) in searched.into_iter().filter(|(_, id)| self.used.contains(id)) {
             complain(&format!(
                 "{name}: the search for the side table of build ID {} was given up after {} s; its \
-                 records need it to be decoded",
+                 records will not decode elsewhere",
                 hex(&id),
                 SEARCH.as_secs()
             ));

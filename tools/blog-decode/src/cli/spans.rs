@@ -247,9 +247,7 @@ pub(super) fn problems(unpaired: &Unpaired) -> Vec<String> {
     }
     if unpaired.backward > 0 {
         let n = unpaired.backward;
-        all.push(format!(
-            "{n} spans are left out: their end is before their start, as clocks disagree"
-        ));
+        all.push(format!("{n} spans left out: end before start (CPU clocks differ)"));
     }
     all
 }

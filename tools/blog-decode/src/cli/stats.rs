@@ -24,7 +24,7 @@ use crate::{
     },
     sidetable::Found,
     snapshot::text,
-    sums::{logged, ComponentSum, RingSum, Span, Sum, Sums},
+    sums::{logged, ComponentSum, RingSum, Sum, Sums, TimeRange},
     table::Table,
 };
 
@@ -124,7 +124,7 @@ fn sites_of<'a>(input: &'a Input, sums: &Sums) -> Vec<Used<'a>> {
     all
 }
 
-fn rate(sum: &Sum, span: Option<Span>) -> Option<f64> {
+fn rate(sum: &Sum, span: Option<TimeRange>) -> Option<f64> {
     let seconds = span?.seconds();
     (seconds > 0.0).then(|| sum.records as f64 / seconds)
 }
@@ -139,25 +139,25 @@ fn complete(of: &ComponentSum, from: Option<i128>) -> String {
 }
 
 /// What a component or a ring holds, and its component.
-struct Held<'a> {
+struct SumRow<'a> {
     sum: Sum,
-    span: Option<Span>,
+    span: Option<TimeRange>,
     complete_from: Option<i128>,
     boot: &'a Boot,
     component: &'a ComponentSum,
 }
 
 /// Adds columns about that.
-fn with_held<'a, R: 'a>(
+fn with_sums<'a, R: 'a>(
     table: Table<'a, R>,
-    get: impl Fn(&R) -> Held<'a> + Copy + 'a,
+    get: impl Fn(&R) -> SumRow<'a> + Copy + 'a,
 ) -> Table<'a, R> {
     table
         .text("records", 11, move |row| get(row).sum.records.to_string())
         .text("bytes", 8, move |row| short(get(row).sum.bytes as f64))
         .text("rate/s", 8, move |row| {
-            let held = get(row);
-            rate(&held.sum, held.span).map_or("-".into(), short)
+            let row = get(row);
+            rate(&row.sum, row.span).map_or("-".into(), short)
         })
         .text("span s", 11, move |row| seconds(get(row).span.map(|s| s.seconds())))
         .text("complete s", 11, move |row| complete(get(row).component, get(row).complete_from))
@@ -178,7 +178,7 @@ fn print(
         .text("component", -16, |((_, name), _)| name.escape_default().to_string())
         .json(|((_, name), _), o| o.text("component", &**name))
         .number("rings", 5, |(_, c)| c.rings);
-    let table = with_held(table, |((of, _), c)| Held {
+    let table = with_sums(table, |((of, _), c)| SumRow {
         sum: c.sum,
         span: c.span,
         complete_from: c.complete_from,
@@ -197,9 +197,9 @@ fn print(
         .text("component", -16, |(stream, _)| stream.component.escape_default().to_string())
         .text("ring", -22, |(stream, r)| ring_name(stream, &r.counts))
         .json(|(stream, r), o| ring(stream, &stream.last_writer(&r.counts), o));
-    let table = with_held(table, |(stream, r)| {
+    let table = with_sums(table, |(stream, r)| {
         let boot = &boots[stream.file()];
-        Held {
+        SumRow {
             sum: r.sum,
             span: r.span,
             complete_from: r.complete_from,
@@ -283,8 +283,8 @@ pub(super) fn describe(id: u32, found: Option<&Found<'_>>) -> (&'static str, Str
     }
 }
 
-fn span_json(held: &Held<'_>, o: &mut Object<'_>) {
-    let Held { sum, span, boot, .. } = held;
+fn span_json(row: &SumRow<'_>, o: &mut Object<'_>) {
+    let SumRow { sum, span, boot, .. } = row;
     let real = |ns| boot.calibration.real_of_boot(ns);
     boot_json(boot, o);
     o.number("records", sum.records);
@@ -293,7 +293,7 @@ fn span_json(held: &Held<'_>, o: &mut Object<'_>) {
     o.maybe("last_boot_ns", span.map(|s| s.last));
     o.maybe("first_wall_ns", span.map(|s| real(s.first)));
     o.maybe("last_wall_ns", span.map(|s| real(s.last)));
-    o.maybe("complete_from_boot_ns", held.complete_from);
+    o.maybe("complete_from_boot_ns", row.complete_from);
 }
 
 pub(super) fn site_json(id: u32, found: Option<&Found<'_>>, o: &mut Object<'_>) {

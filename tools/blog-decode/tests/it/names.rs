@@ -13,8 +13,8 @@ use std::{
 const SOURCES: [&str; 5] = ["src", "crates", "map/src", "kdumpfile/src", "../blog-ctl/src"];
 
 /// Those that are there twice still. No name is ever added.
-const TWICE: &str = "Cli Command Counts Error Event Fault Found Input Json Kind Line Link Memory \
-                     Part Place Printer Problem Reader Sites Span Spans Sum \
+const TWICE: &str = "Cli Command Error Event Fault Found Input Json Kind Line Link Memory \
+                     Part Printer Problem Reader Sites Spans \
                      Task Template Text Type Vmcore";
 
 /// The names of public types in a source.

@@ -26,7 +26,7 @@ use crate::accounts::{damage_text, ring_name};
 
 /// A way in which a file contradicts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ContradictionKind {
     /// Sections can't be read.
     Damage,
     /// A page has fewer records than its header counts.
@@ -47,7 +47,7 @@ pub enum Kind {
     Moved,
 }
 
-impl Kind {
+impl ContradictionKind {
     /// For programs.
     pub fn name(self) -> &'static str {
         match self {
@@ -76,7 +76,7 @@ impl Kind {
 }
 
 /// A ring.
-pub struct Place {
+pub struct RingPlace {
     /// Name of its component.
     pub component: Arc<str>,
     /// Its id within the component.
@@ -85,7 +85,7 @@ pub struct Place {
     name: String,
 }
 
-impl Place {
+impl RingPlace {
     fn of(stream: &Stream, counts: &Counts) -> Self {
         Self {
             component: stream.component.clone(),
@@ -98,9 +98,9 @@ impl Place {
 /// A contradiction, with its place.
 pub struct Contradiction {
     /// Which one.
-    pub kind: Kind,
+    pub kind: ContradictionKind,
     /// The ring, if it is of one.
-    pub place: Option<Place>,
+    pub place: Option<RingPlace>,
     /// What was found.
     pub what: String,
 }
@@ -148,7 +148,7 @@ pub struct Checked {
 pub fn check(file: &Snapshot, still: bool) -> Checked {
     let mut this = Checked::default();
     if file.damage.any() {
-        this.add(Kind::Damage, None, damage_text(&file.damage));
+        this.add(ContradictionKind::Damage, None, damage_text(&file.damage));
     }
     let mut components: Vec<_> = file.components.values().collect();
     components.sort_by_key(|c| c.id);
@@ -168,7 +168,7 @@ pub fn check(file: &Snapshot, still: bool) -> Checked {
 }
 
 impl Checked {
-    fn add(&mut self, kind: Kind, place: Option<Place>, what: String) {
+    fn add(&mut self, kind: ContradictionKind, place: Option<RingPlace>, what: String) {
         self.found.push(Contradiction { kind, place, what });
     }
 
@@ -186,13 +186,13 @@ impl Checked {
         let id = ring.id.0;
         let name = file.component_name(id).into();
         let stream = Stream::new(name, 0, ring.clone(), file.cleared(id));
-        let place = || Some(Place::of(&stream, &Counts::default()));
+        let place = || Some(RingPlace::of(&stream, &Counts::default()));
         if !file.components.contains_key(&id) {
-            self.add(Kind::NoComponent, place(), "its component is not there".into());
+            self.add(ContradictionKind::NoComponent, place(), "its component is not there".into());
         }
         if ring.ring.is_none() {
             let what = format!("{} of its pages are there, but not its counts", ring.pages());
-            self.add(Kind::NoRing, place(), what);
+            self.add(ContradictionKind::NoRing, place(), what);
         }
         if file.version == Version::One {
             // There, `clear` counts records anew.
@@ -214,7 +214,7 @@ impl Checked {
                 let (from, to) = (b.first.max(a.first), end - 1);
                 let what =
                     format!("pages {} and {} overlap in records {from} to {to}", seq(a), seq(b));
-                self.add(Kind::Twice, place(), what);
+                self.add(ContradictionKind::Twice, place(), what);
                 self.twice.insert((stream.component.clone(), stream.id));
                 return;
             }
@@ -253,10 +253,10 @@ impl Checked {
         account.counts.add(&n);
         account.lost = account.lost.saturating_add(stream.lost_sum());
 
-        let place = || Some(Place::of(stream, &n));
+        let place = || Some(RingPlace::of(stream, &n));
         if n.damaged != 0 {
             let what = format!("{} of the records that its pages count are not in them", n.damaged);
-            self.add(Kind::Page, place(), what);
+            self.add(ContradictionKind::Page, place(), what);
         }
         let is_twice = self.twice.contains(&(stream.component.clone(), stream.id));
         if sum > taken && !is_twice {
@@ -265,13 +265,13 @@ impl Checked {
                 n.decoded,
                 sum - n.decoded
             );
-            self.add(Kind::More, place(), what);
+            self.add(ContradictionKind::More, place(), what);
         }
         // A writer of a shared ring reads the clock before its turn.
         if let (Some((ordinal, (clock, before))), None) = (back, stream.shared()) {
             let what =
                 format!("record {ordinal} is earlier than record {before}, whose clock is {clock}");
-            self.add(Kind::Time, place(), what);
+            self.add(ContradictionKind::Time, place(), what);
         }
         let Some(ring) = stream.ring() else {
             return;
@@ -281,7 +281,7 @@ impl Checked {
                 "{missing} records are missing, {} are later than its counts",
                 end.saturating_sub(counted)
             );
-            self.add(Kind::Moved, place(), what);
+            self.add(ContradictionKind::Moved, place(), what);
         }
         if one[0].stream {
             // Counts come before the pages that report them.
@@ -292,8 +292,8 @@ impl Checked {
             // Reports of losses before a `clear` are cleared. A snapshot has a ring's counts before
             // its pages, which may report more.
             let kind = match shown.cmp(&lost) {
-                Ordering::Less if !is_cleared => Kind::Loss,
-                Ordering::Greater if still => Kind::Moved,
+                Ordering::Less if !is_cleared => ContradictionKind::Loss,
+                Ordering::Greater if still => ContradictionKind::Moved,
                 _ => continue,
             };
             let what = format!(

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! sums.rs      records, bytes and time by component, ring and site
-//! counts.rs    how many records have the same fields
+//! group.rs     how many records have the same fields
 //! quantile.rs  how values are distributed
 //! accounts.rs  accounts for every record of each ring, for --stats
 //! check.rs     whether a file adds up
@@ -18,7 +18,7 @@
 
 pub mod accounts;
 pub mod check;
-pub mod counts;
+pub mod group;
 pub mod quantile;
 pub mod sums;
 pub mod table;

@@ -35,14 +35,14 @@ impl Sum {
 
 /// From when to when, in ns since boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct TimeRange {
     /// The first record.
     pub first: i128,
     /// The last one.
     pub last: i128,
 }
 
-impl Span {
+impl TimeRange {
     /// Its length in seconds.
     pub fn seconds(&self) -> f64 {
         (self.last - self.first).max(0) as f64 / 1e9
@@ -66,7 +66,7 @@ pub struct RingSum {
     /// Its records.
     pub sum: Sum,
     /// When they were written.
-    pub span: Option<Span>,
+    pub span: Option<TimeRange>,
     /// From then on, in ns since boot, nothing is missing; `None`: nothing ever was.
     pub complete_from: Option<i128>,
 }
@@ -102,7 +102,7 @@ pub struct ComponentSum {
     /// Records of all rings.
     pub sum: Sum,
     /// When they were written.
-    pub span: Option<Span>,
+    pub span: Option<TimeRange>,
     /// From when on nothing is gone from any ring; `None` if nothing ever was.
     pub complete_from: Option<i128>,
     /// Records that are gone: overwritten, or not in the file.
@@ -117,7 +117,7 @@ impl ComponentSum {
     /// Seconds to the end.
     pub fn back(&self, from: i128) -> f64 {
         let (first, last) = (from, self.end);
-        Span { first, last }.seconds()
+        TimeRange { first, last }.seconds()
     }
 }
 
@@ -229,7 +229,7 @@ impl Sums {
             });
             done += ring.sum.records;
             ring.span =
-                clocks.map(|(first, last)| Span { first: c.boot(first), last: c.boot(last) });
+                clocks.map(|(first, last)| TimeRange { first: c.boot(first), last: c.boot(last) });
             // What is missing at the end of a ring may have been logged at any time after, but for a
             // task that has ended.
             let exit = stream.exit();
@@ -272,7 +272,7 @@ impl Sums {
         let c = self.components.entry(key).or_default();
         c.rings += 1;
         c.sum.add(ring.sum);
-        c.span = Span::unite(c.span, ring.span);
+        c.span = TimeRange::unite(c.span, ring.span);
         let n = &ring.counts;
         let gone = n
             .overwritten

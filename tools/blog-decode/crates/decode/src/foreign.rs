@@ -62,14 +62,14 @@ const MACHINES: usize = 4;
 
 /// What wrote a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum LogKind {
     /// printk: what dmesg, the console and `/dev/kmsg` show.
     Dmesg,
     /// The text of ftrace's `trace` files, and of `trace-cmd report`.
     Ftrace,
 }
 
-impl Kind {
+impl LogKind {
     /// Its name, which stands where records have their component's.
     pub fn name(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ pub struct Line {
 
 /// A log, at one of its lines.
 pub struct Log {
-    kind: Kind,
+    kind: LogKind,
     stream: Stream,
     boot: Boot,
     /// Of lines that are of an earlier boot.
@@ -104,12 +104,12 @@ pub struct Log {
     is_earlier: bool,
     /// Where the line stands among others: later than those before it.
     order: i128,
-    told: Told,
+    told: LogProblems,
 }
 
 /// What to report about a log.
 #[derive(Default)]
-struct Told {
+struct LogProblems {
     name: String,
     /// Lines with a time so far.
     timed: u64,
@@ -139,7 +139,7 @@ struct Told {
     is_empty: bool,
 }
 
-impl Told {
+impl LogProblems {
     /// Counts a line without a time that says when it was written.
     fn untimed(&mut self, line: &Parsed<'_>, has_date: bool) {
         match line {
@@ -153,7 +153,7 @@ impl Told {
 impl Log {
     /// Opens a log of the machine and boot of snapshot number `file`.
     pub fn open(
-        kind: Kind,
+        kind: LogKind,
         path: &Path,
         clock: LogClock,
         file: usize,
@@ -170,20 +170,22 @@ impl Log {
 
     /// Starts at the first line of `input`, which may be packed.
     pub fn new(
-        kind: Kind,
+        kind: LogKind,
         input: impl Read + 'static,
         clock: LogClock,
         file: usize,
         boot: &Boot,
     ) -> io::Result<Self> {
-        let mut told = Told { name: kind.name().to_owned(), ..Told::default() };
+        let mut told = LogProblems { name: kind.name().to_owned(), ..LogProblems::default() };
         let mut text = Text::new(unpack::reader(input)?, &mut told)?;
         told.kind = kind::of(text.input.buffer());
         told.is_empty = text.input.buffer().is_empty() && told.lost.is_none();
         let of_log = boot.of_log(clock);
         let lines = match kind {
-            Kind::Dmesg => Lines::Sorted(Sorted::read(text, KERNEL_LOG_MAX, &of_log, &mut told)?),
-            Kind::Ftrace => {
+            LogKind::Dmesg => {
+                Lines::Sorted(Sorted::read(text, KERNEL_LOG_MAX, &of_log, &mut told)?)
+            }
+            LogKind::Ftrace => {
                 text.at_start = true;
                 Lines::AsTheyCome(Box::new(text))
             }
@@ -243,8 +245,8 @@ impl Log {
 
     /// What is known of its order before the first line is shown, and is no problem.
     pub fn note(&self) -> Option<String> {
-        let Told { name, back, first_back, .. } = &self.told;
-        (self.kind == Kind::Dmesg && *back > 0).then(|| {
+        let LogProblems { name, back, first_back, .. } = &self.told;
+        (self.kind == LogKind::Dmesg && *back > 0).then(|| {
             format!(
                 "{name}: lines that are earlier than one above them ({back}; line {first_back} is the \
                  first) are put in the order of their times"
@@ -297,7 +299,7 @@ impl Log {
                  another boot"
             ));
         }
-        if self.kind == Kind::Ftrace && told.back > 0 {
+        if self.kind == LogKind::Ftrace && told.back > 0 {
             let (n, first) = (told.back, told.first_back);
             all.push(format!(
                 "{n} lines are earlier than one above them (line {first} is the first): they stand \
@@ -364,7 +366,7 @@ struct Text {
 }
 
 impl Text {
-    fn new(input: unpack::Reader<'static>, told: &mut Told) -> io::Result<Self> {
+    fn new(input: unpack::Reader<'static>, told: &mut LogProblems) -> io::Result<Self> {
         let mut this = Self {
             input: BufReader::with_capacity(64 << 10, input),
             raw: Vec::new(),
@@ -382,7 +384,7 @@ impl Text {
     }
 
     /// Reads up to the end of the line, or `LINE_MAX`. `false`: there is nothing more.
-    fn read_line(&mut self, told: &mut Told) -> bool {
+    fn read_line(&mut self, told: &mut LogProblems) -> bool {
         self.raw.clear();
         loop {
             let limited = self.input.by_ref().take(LINE_MAX);
@@ -412,7 +414,7 @@ impl Text {
     }
 
     /// The next line of a log that stays in its own order.
-    fn next(&mut self, told: &mut Told) -> Option<Line> {
+    fn next(&mut self, told: &mut LogProblems) -> Option<Line> {
         if let Some(first) = &self.first {
             return match self.headings.pop() {
                 Some(message) => Some(Line { time: first.time, message, ..Line::default() }),
@@ -466,13 +468,13 @@ impl Text {
 /// A kernel log, in the order of time.
 struct Sorted {
     bytes: Vec<u8>,
-    places: vec::IntoIter<Place>,
+    places: vec::IntoIter<LinePlace>,
     /// Which boots are the snapshot's.
     ours: Vec<bool>,
 }
 
 /// Where a line is, and what it is sorted by.
-struct Place {
+struct LinePlace {
     boot: u32,
     time: u64,
     line: Stored,
@@ -553,10 +555,10 @@ fn is_other_machine(host: &[u8], boot: &Boot) -> bool {
 }
 
 impl Sorted {
-    fn read(mut text: Text, max: u64, of: &Boot, told: &mut Told) -> io::Result<Self> {
+    fn read(mut text: Text, max: u64, of: &Boot, told: &mut LogProblems) -> io::Result<Self> {
         let mut this = Self { bytes: Vec::new(), places: Vec::new().into_iter(), ours: Vec::new() };
         let mut lines = transport::Lines::default();
-        let mut places = Vec::<Place>::new();
+        let mut places = Vec::<LinePlace>::new();
         let mut boots = vec![Segment::default()];
         // Lines that belong to the next one that has a time begin there.
         let mut heading = Some(0);
@@ -669,7 +671,12 @@ impl Sorted {
                 }
             };
             this.bytes.extend_from_slice(&line.text);
-            places.push(Place { boot: boots.len() as u32 - 1, time, line: stored, of: with_time });
+            places.push(LinePlace {
+                boot: boots.len() as u32 - 1,
+                time,
+                line: stored,
+                of: with_time,
+            });
         }
         told.torn = lines.torn;
         if told.timed == 0 {
@@ -691,7 +698,7 @@ impl Sorted {
             true => "by their dates or boot ids",
             false => "the last boot of the log is taken for the snapshot's",
         };
-        let is_ours = |place: &Place| this.ours[place.boot as usize];
+        let is_ours = |place: &LinePlace| this.ours[place.boot as usize];
         told.earlier = places.iter().filter(|p| !is_ours(p)).count() as u64;
         places.sort_by_key(|p| (is_ours(p), p.boot, p.time));
         this.places = places.into_iter();
@@ -964,7 +971,7 @@ mod tests {
     use super::*;
     use crate::clock::Calibration;
 
-    fn log(kind: Kind, text: &'static str) -> Log {
+    fn log(kind: LogKind, text: &'static str) -> Log {
         let boot = Boot::alone("", Calibration::new(None, &[]));
         Log::new(kind, text.as_bytes(), LogClock::Local, 0, &boot).unwrap()
     }
@@ -987,7 +994,7 @@ mod tests {
     #[test]
     fn dmesg_is_read_in_all_its_forms() {
         let mut log = log(
-            Kind::Dmesg,
+            LogKind::Dmesg,
             "heading\n[    1.000002] plain\n<4>[    2.5] raw\nkern  :err   : [    3.000000] decoded\n\
              Nov 21 10:13:09 host kernel: [    3.500000] kern.log\n[    3.6 <    0.100000>] delta\n\
              6,339,4000005,-;kmsg\n SUBSYSTEM=x\n[2026-11-21] no time\n[    3.9] back\n",
@@ -1035,7 +1042,7 @@ mod tests {
             (36.1, "  remote [   37.000000] f"),
             (36.1, "Nov 21 10:13:11 host app[5]: saw [   37.000000] g"),
         ];
-        let seen = texts(&mut log(Kind::Dmesg, text));
+        let seen = texts(&mut log(LogKind::Dmesg, text));
         assert_eq!(seen, expected.map(|(t, s)| (t, s.to_owned())));
     }
 
@@ -1045,7 +1052,7 @@ mod tests {
         for (us, is_beyond) in [(last, false), (last + 1, true), (u64::MAX, true)] {
             let line = format!("6,2,{us},-;b");
             let text = format!("6,1,5000000,-;a\n{line}\n");
-            let mut log = log(Kind::Dmesg, text.leak());
+            let mut log = log(LogKind::Dmesg, text.leak());
             let seen: Vec<_> = lines(&mut log)
                 .into_iter()
                 .map(|l| (l.time, String::from_utf8(l.message).unwrap()))
@@ -1063,12 +1070,12 @@ mod tests {
     fn times_that_may_mean_another_thing_are_reported() {
         for (kind, text, what) in [
             (
-                Kind::Dmesg,
+                LogKind::Dmesg,
                 "[  5.0] a\n[ 99.0] b\n[ 30.0] c\n",
                 "1 lines are earlier than one above them by more than a minute",
             ),
             (
-                Kind::Ftrace,
+                LogKind::Ftrace,
                 " fio-42 [000] d..2. 5.0: x: a\n bad-57 [003] ..... 1000: x: ticks\n",
                 "1 lines have a time that isn't in seconds",
             ),
@@ -1083,7 +1090,7 @@ mod tests {
     #[test]
     fn parts_of_a_panic_are_put_in_order() {
         let text = "Panic#1 Part1\n<4>[ 5.2] BUG\n more\nPanic#1 Part2\n<6>[ 4.9] before\n[ 5.0] timeout\n";
-        let mut log = log(Kind::Dmesg, text);
+        let mut log = log(LogKind::Dmesg, text);
         assert!(log.note().is_some());
         let expected = [
             (4.9, "Panic#1 Part2"),
@@ -1110,7 +1117,7 @@ mod tests {
             // A console with "quiet", of which the start is lost.
             "[3.0] ACPI\n[900.0] old\n[0.5] ACPI\n[5.0] new\n",
         ] {
-            let mut log = log(Kind::Dmesg, text);
+            let mut log = log(LogKind::Dmesg, text);
             let mut seen = Vec::new();
             assert!(log.has_earlier() && log.note().is_none());
             while let Some(line) = log.line() {
@@ -1130,7 +1137,7 @@ mod tests {
 
     #[test]
     fn cpus_may_disagree_a_little() {
-        let mut log = log(Kind::Dmesg, "[1.000100] a\n[1.000000] b\n");
+        let mut log = log(LogKind::Dmesg, "[1.000100] a\n[1.000000] b\n");
         assert!(log.note().is_none() && !log.has_earlier());
         let times: Vec<_> = lines(&mut log).iter().map(|l| l.time).collect();
         assert_eq!(times, [1_000_000_000, 1_000_100_000]);
@@ -1139,7 +1146,7 @@ mod tests {
     #[test]
     fn a_kernel_log_is_bounded() {
         let read = |max| {
-            let mut told = Told::default();
+            let mut told = LogProblems::default();
             let input = unpack::reader(&b"[1.0] a\n[2.0] b\n"[..]).unwrap();
             let boot = Boot::alone("", Calibration::new(None, &[]));
             Sorted::read(Text::new(input, &mut told).unwrap(), max, &boot, &mut told)
@@ -1152,7 +1159,7 @@ mod tests {
     #[test]
     fn ftrace_is_read_with_and_without_flags() {
         let mut log = log(
-            Kind::Ftrace,
+            LogKind::Ftrace,
             "# tracer: nop\n#\ncpus=4\n  kworker/0:1-H-12    [003] d..2.    12.345678: sched_switch: a ==> b\n => schedule\n\
              CPU:1 [LOST 12 EVENTS]\n 3)   0.123 us    |  schedule();\n fio-99  (   98) [001] 13.000000001: block_rq_issue: [x]\n",
         );
@@ -1212,7 +1219,7 @@ mod tests {
     #[test]
     fn lines_of_ftrace_keep_their_times() {
         let mut log = log(
-            Kind::Ftrace,
+            LogKind::Ftrace,
             " a-1 [000] 5.000000001: x: 1\n b-2 [001] 4.000000001: x: 2\n a-1 [000] 6.000000001: x: 3\n",
         );
         let times: Vec<_> = lines(&mut log).iter().map(|l| l.time).collect();
@@ -1224,7 +1231,7 @@ mod tests {
 
     #[test]
     fn a_log_without_times_says_so() {
-        for kind in [Kind::Dmesg, Kind::Ftrace] {
+        for kind in [LogKind::Dmesg, LogKind::Ftrace] {
             let without = log(kind, "[Sat Nov 21 10:13:09 2026] dmesg -T\n");
             assert!(without.line().is_none());
             assert!(without.problems()[0].contains("no line has a time"));

@@ -208,7 +208,7 @@ fn of_one_id(files: &mut [Snapshot], of: &[usize], notes: &mut Vec<String>) {
     }
     for log in logs.iter().filter(|log| !log.given) {
         for pair in log.files.windows(2) {
-            notes.extend(is_set(&files[pair[0]], &files[pair[1]]));
+            notes.extend(clock_was_set(&files[pair[0]], &files[pair[1]]));
         }
         let (first, last) = (log.files[0], log.files[log.files.len() - 1]);
         let [old, new] = [first, last].map(|i| &files[i]);
@@ -223,7 +223,7 @@ fn of_one_id(files: &mut [Snapshot], of: &[usize], notes: &mut Vec<String>) {
 }
 
 /// The report on two files of a boot that disagree on real time.
-fn is_set(old: &Snapshot, new: &Snapshot) -> Option<String> {
+fn clock_was_set(old: &Snapshot, new: &Snapshot) -> Option<String> {
     let off = was_set(old.last_pair()?, new.last_pair()?)?;
     Some(format!(
         "{}: its real time is {} s {} what {} says, of the same boot: the clock was set, or they \

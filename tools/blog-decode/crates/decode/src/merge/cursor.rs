@@ -6,7 +6,7 @@
 
 use std::{iter, mem, sync::Arc};
 
-use super::{Cause, Counts, Event, EventKind, Payload, Place, Span, Stream, LAG};
+use super::{Cause, ClockSpan, Counts, Event, EventKind, PagePlace, Payload, Stream, LAG};
 use crate::{
     record::{Item, Version, Walk, Writer},
     snapshot::{
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A loss: clock, cause, how many and between which clocks.
-type Due = (u64, Cause, u64, Span);
+type Due = (u64, Cause, u64, ClockSpan);
 
 /// Goes through one ring. It holds one page in memory.
 pub struct Cursor {
@@ -25,7 +25,7 @@ pub struct Cursor {
     file: usize,
     version: Version,
     /// Where the next page is.
-    place: Place,
+    place: PagePlace,
     /// The page before that.
     before: Option<PageRef>,
     page: Arc<Vec<u8>>,
@@ -64,7 +64,7 @@ impl Cursor {
         Self {
             file: stream.file(),
             version: Version::default(),
-            place: Place::default(),
+            place: PagePlace::default(),
             before: None,
             page: Arc::default(),
             walk: None,
@@ -327,7 +327,7 @@ impl Cursor {
 
     /// Between which clocks that is which has no record after it so far: up to the next record, if
     /// that is there.
-    fn open_span(&self, stream: &Stream, files: &[Snapshot]) -> Span {
+    fn open_span(&self, stream: &Stream, files: &[Snapshot]) -> ClockSpan {
         let mut ahead = self.walk;
         let next = iter::from_fn(|| ahead.as_mut()?.next(&self.page)).find_map(|item| match item {
             Item::Record { clock, .. } => Some(clock),
@@ -346,7 +346,7 @@ impl Cursor {
         if told.iter().all(|n| *n == 0) {
             return (Vec::new(), 0);
         }
-        let (mut place, mut bytes) = (Place::default(), Vec::new());
+        let (mut place, mut bytes) = (PagePlace::default(), Vec::new());
         let (mut expected, mut until) = (stream.from, 0);
         while let Some((file, page)) = place.next(stream, files, Some(&mut bytes)) {
             if page.first > expected {
@@ -437,7 +437,7 @@ pub(super) fn lag_at(mut walk: Walk, page: &[u8]) -> u64 {
     sum
 }
 
-fn loss(clock: u64, cause: Cause, count: u64, span: Span) -> Option<Due> {
+fn loss(clock: u64, cause: Cause, count: u64, span: ClockSpan) -> Option<Due> {
     (count > 0).then_some((clock, cause, count, span))
 }
 

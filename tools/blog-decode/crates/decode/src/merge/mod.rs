@@ -231,7 +231,7 @@ impl Stream {
         &'a self,
         files: &'a [Snapshot],
     ) -> impl Iterator<Item = (usize, PageRef)> + 'a {
-        let mut place = Place::default();
+        let mut place = PagePlace::default();
         std::iter::from_fn(move || place.next(self, files, None))
     }
 }
@@ -244,12 +244,12 @@ pub fn records(streams: &[Stream]) -> u64 {
 
 /// A position in the pages of a ring.
 #[derive(Default)]
-struct Place {
+struct PagePlace {
     run: usize,
     steps: Option<Steps>,
 }
 
-impl Place {
+impl PagePlace {
     /// The next page.
     fn peek(&self, stream: &Stream, files: &[Snapshot]) -> Option<PageRef> {
         let (file, run) = stream.run(self.run)?;
@@ -325,7 +325,7 @@ impl Cause {
 }
 
 /// From one clock to another.
-pub type Span = (u64, u64);
+pub type ClockSpan = (u64, u64);
 
 /// Where bytes of a record are: they stay as long as this does, and go with it to other threads.
 #[derive(Clone, Debug, Default)]
@@ -374,7 +374,7 @@ pub enum EventKind {
         /// How many.
         count: u64,
         /// Between which clocks: those of the events before and after, as far as they are known.
-        span: Span,
+        span: ClockSpan,
     },
     /// A line of another log, which is put between the records.
     Line {

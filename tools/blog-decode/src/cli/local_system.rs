@@ -8,7 +8,7 @@ use std::{fs, io, path::Path};
 use super::args::{DEBUGFS, TRACEFS};
 
 /// The message for a file in BLog's directory that can't be opened, read or written.
-pub fn why(path: &Path, e: &io::Error) -> String {
+pub fn explain_missing(path: &Path, e: &io::Error) -> String {
     let why = match e.kind() {
         io::ErrorKind::NotFound => missing(path),
         io::ErrorKind::PermissionDenied => refused(e, &read("/sys/kernel/security/lockdown")),

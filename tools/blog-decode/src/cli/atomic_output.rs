@@ -28,13 +28,13 @@ pub fn file<T>(
     let told = |e| told(path, &e);
     if path.as_os_str() == STDOUT {
         let mut out = BufWriter::new(io::stdout().lock());
-        return whole(write(&mut out)?, &mut out, told);
+        return commit(write(&mut out)?, &mut out, told);
     }
     // What takes bytes and keeps none under this name: a device, a pipe.
     let takes = |m: fs::Metadata| !m.is_file() && !m.is_dir();
     if fs::metadata(path).is_ok_and(takes) {
         let mut out = BufWriter::new(File::options().write(true).open(path).map_err(told)?);
-        return whole(write(&mut out)?, &mut out, told);
+        return commit(write(&mut out)?, &mut out, told);
     }
     free(path).map_err(told)?;
     let part = Builder::new().prefix(PREFIX).tempfile_in(parent(path));
@@ -46,7 +46,7 @@ pub fn file<T>(
 }
 
 /// Writes the rest of what goes to a file that is there.
-fn whole<T>(
+fn commit<T>(
     result: T,
     out: &mut impl Write,
     told: impl Fn(io::Error) -> String,

@@ -27,7 +27,7 @@ const ROW: usize = 128;
 
 /// What is counted.
 #[derive(Clone, Debug, Default)]
-pub struct How {
+pub struct Group {
     /// Rows have the same values of these.
     pub by: Vec<Selector>,
     /// A number that is added up.
@@ -59,7 +59,7 @@ impl Number {
 
 /// What is added up of the records of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sum {
+pub struct GroupSum {
     /// Records.
     pub records: u64,
     /// A number of theirs.
@@ -74,15 +74,15 @@ pub struct Row {
     /// The values.
     pub values: Vec<key::Cell>,
     /// How many, and the sum.
-    pub sum: Sum,
+    pub sum: GroupSum,
 }
 
-/// Counts; clones count in the same way, and share the memory.
+/// Groups of records; clones count in the same way, and share the memory.
 #[derive(Clone, Default)]
-pub struct Counts {
-    how: How,
+pub struct Groups {
+    how: Group,
     /// By when the interval begins, and the values.
-    rows: HashMap<(i128, Vec<u8>), Sum>,
+    rows: HashMap<(i128, Vec<u8>), GroupSum>,
     /// Bytes of all rows.
     bytes: Arc<AtomicUsize>,
     /// The key of the record at hand.
@@ -93,9 +93,9 @@ pub struct Counts {
     pub range: Option<(i128, i128)>,
 }
 
-impl Counts {
+impl Groups {
     /// Will count like this.
-    pub fn new(how: How) -> Self {
+    pub fn new(how: Group) -> Self {
         Self { how, ..Self::default() }
     }
 
@@ -105,7 +105,8 @@ impl Counts {
         let ranges = self.range.into_iter().chain(other.range);
         self.range = ranges.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         for (key, sum) in other.rows {
-            let row = self.rows.entry(key).or_insert(Sum { records: 0, number: Number::Absent });
+            let row =
+                self.rows.entry(key).or_insert(GroupSum { records: 0, number: Number::Absent });
             row.records += sum.records;
             row.number = row.number.add(sum.number);
         }
@@ -145,7 +146,7 @@ impl Counts {
                  or convert them with --to parquet for a database",
             ));
         }
-        self.rows.insert(self.key.clone(), Sum { records: 1, number });
+        self.rows.insert(self.key.clone(), GroupSum { records: 1, number });
         Ok(())
     }
 
@@ -156,7 +157,7 @@ impl Counts {
             let this = (from, Reverse(sum.records), values);
             this.cmp(&(other_from, Reverse(other.records), others))
         });
-        let row = |((from, values), sum): ((i128, Vec<u8>), Sum)| Row {
+        let row = |((from, values), sum): ((i128, Vec<u8>), GroupSum)| Row {
             from,
             values: key::cells(&values),
             sum,
