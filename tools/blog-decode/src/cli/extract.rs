@@ -55,9 +55,22 @@ pub fn with_dumps(files: &[PathBuf], vmcore: &[PathBuf]) -> (Vec<PathBuf>, Vec<P
     (dumps, rest)
 }
 
-/// Makes a snapshot of each dump, and says whether it is whole.
-pub fn snapshots(paths: &[PathBuf]) -> Vec<Result<(Snapshot, bool), String>> {
-    vmcore::dumps(paths).iter().map(|dump| snapshot(dump)).collect()
+/// Adds a snapshot of each dump; what can't be read is reported.
+pub fn add(paths: &[PathBuf], files: &mut Vec<Snapshot>) -> Status {
+    let mut status = Status::Whole;
+    for dump in vmcore::dumps(paths) {
+        match snapshot(&dump) {
+            Ok((file, is_whole)) => {
+                files.push(file);
+                status = status.max(if is_whole { Status::Whole } else { Status::Partial });
+            }
+            Err(e) => {
+                complain(&e);
+                status = Status::Partial;
+            }
+        }
+    }
+    status
 }
 
 fn snapshot(dump: &[PathBuf]) -> Result<(Snapshot, bool), String> {

@@ -154,18 +154,7 @@ impl Input {
             complain(&format!("{}: has no recordings", dir.display()));
             status = Status::Partial;
         }
-        for made in extract::snapshots(&dumps) {
-            match made {
-                Ok((file, is_whole)) => {
-                    files.push(file);
-                    status = status.max(if is_whole { Status::Whole } else { Status::Partial });
-                }
-                Err(e) => {
-                    complain(&e);
-                    status = Status::Partial;
-                }
-            }
-        }
+        status = status.max(extract::add(&dumps, &mut files));
         if files.is_empty() {
             return Err(Failure::PRINTED);
         }

@@ -38,18 +38,7 @@ pub fn sites(args: &Sites) -> Result<Status, Failure> {
             }
         }
     }
-    for made in extract::snapshots(&dumps) {
-        match made {
-            Ok((file, is_whole)) => {
-                snapshots.push(file);
-                status = status.max(if is_whole { Status::Whole } else { Status::Partial });
-            }
-            Err(e) => {
-                complain(&e);
-                status = Status::Partial;
-            }
-        }
-    }
+    status = status.max(extract::add(&dumps, &mut snapshots));
     if snapshots.is_empty() && images.is_empty() {
         return Ok(Status::Failed);
     }

@@ -42,11 +42,6 @@ impl Quantiles {
         self.count
     }
 
-    /// The largest value.
-    pub fn max(&self) -> u64 {
-        self.max
-    }
-
     /// So many of 100 values are no larger than this.
     pub fn percentile(&self, share: u64) -> u64 {
         let wanted = (u128::from(self.count) * u128::from(share)).div_ceil(100);
@@ -104,7 +99,7 @@ mod tests {
         let mut q = Quantiles::default();
         assert_eq!((q.percentile(50), q.octaves()), (0, vec![]));
         (1..=1000).rev().for_each(|n| q.add(n));
-        assert_eq!((q.count(), q.max()), (1000, 1000));
+        assert_eq!((q.count(), q.percentile(100)), (1000, 1000));
         for (share, exact) in [(1, 10), (10, 100), (50, 500), (99, 990), (100, 1000)] {
             let found = q.percentile(share);
             assert!(found >= exact && found - exact <= exact / 128, "{share}: {found}");

@@ -42,14 +42,6 @@ pub fn push(field: &Selector, entry: &Entry<'_>, key: &mut Vec<u8>) -> bool {
     is_there
 }
 
-/// Appends a text.
-pub fn push_text(text: &[u8], key: &mut Vec<u8>) {
-    let start = key.len();
-    key.push(Tag::Text as u8);
-    key.extend_from_slice(text);
-    end(key, start + 1);
-}
-
 fn is_number(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
@@ -120,7 +112,12 @@ mod tests {
 
     fn key(texts: &[&[u8]]) -> Vec<u8> {
         let mut key = Vec::new();
-        texts.iter().for_each(|text| push_text(text, &mut key));
+        for text in texts {
+            let start = key.len();
+            key.push(Tag::Text as u8);
+            key.extend_from_slice(text);
+            end(&mut key, start + 1);
+        }
         key
     }
 

@@ -10,7 +10,7 @@
 use std::{
     collections::{HashMap, HashSet},
     ffi::OsStr,
-    fs, io, iter,
+    fs, io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -173,16 +173,16 @@ pub struct Problem {
     pub grave: bool,
 }
 
-/// Images that a table is wanted for: build ID to (name, number of sites).
+/// Images that a table is wanted for: build ID to (name, number of sites if that is known).
 struct Wanted {
-    by_id: HashMap<Vec<u8>, (String, u32)>,
+    by_id: HashMap<Vec<u8>, (String, Option<u32>)>,
 }
 
 impl Wanted {
     fn new<'a>(images: impl Iterator<Item = &'a Image>) -> Self {
         let by_id = images
             .filter(|i| i.count > 0 && i.build_id_len > 0)
-            .map(|i| (build_id(i).to_vec(), (text(&i.name), i.count)))
+            .map(|i| (build_id(i).to_vec(), (text(&i.name), Some(i.count))))
             .collect();
         Self { by_id }
     }
@@ -237,50 +237,61 @@ impl Tables {
                 this.problem(path, &e.to_string(), true);
             }
         }
+        this.look_for(&wanted, paths, beside, modules);
+        this
+    }
+
+    /// Loads what is wanted from all places but the files' own tables.
+    fn look_for(
+        &mut self,
+        wanted: &Wanted,
+        paths: &[PathBuf],
+        beside: &[PathBuf],
+        modules: Option<&Path>,
+    ) {
         for path in paths {
-            this.searched.push(path.display().to_string());
+            self.searched.push(path.display().to_string());
             if path.is_dir() {
-                this.search(path, &wanted);
-                this.by_id(path, &wanted);
-            } else if let Err((e, grave)) = this.load_named(path, &wanted) {
-                this.problem(path, &e, grave);
+                self.search(path, wanted);
+                self.by_id(path, wanted);
+            } else if let Err((e, grave)) = self.load_named(path, wanted) {
+                self.problem(path, &e, grave);
             }
         }
         for dir in beside {
-            this.beside(dir, &wanted);
+            self.beside(dir, wanted);
         }
         if let Some(modules) = modules {
             let name = modules.display();
             // A copy of one release's directory
             if !files_in(modules, |path| wanted.names(path)).is_empty() {
-                this.beside(modules, &wanted);
+                self.beside(modules, wanted);
             }
-            this.searched.push(format!("{name}/*/blog"));
+            self.searched.push(format!("{name}/*/blog"));
             let mut releases: Vec<PathBuf> = match fs::read_dir(modules) {
                 Ok(dir) => dir.flatten().map(|e| e.path().join("blog")).collect(),
                 Err(_) => Vec::new(),
             };
             releases.sort();
             for dir in releases {
-                if this.has_all(&wanted) {
+                if self.has_all(wanted) {
                     break;
                 }
                 if dir.is_dir() {
-                    this.search(&dir, &wanted);
+                    self.search(&dir, wanted);
                 }
             }
-            this.searched.push(format!("{DEBUG}/{BUILD_ID}"));
-            this.by_id(Path::new(DEBUG), &wanted);
-            this.searched.push(format!("modules in {name}"));
+            self.searched.push(format!("{DEBUG}/{BUILD_ID}"));
+            self.by_id(Path::new(DEBUG), wanted);
+            self.searched.push(format!("modules in {name}"));
             for dir in [modules, &Path::new(DEBUG).join("lib/modules")] {
-                this.by_name(dir, &wanted);
+                self.by_name(dir, wanted);
             }
             if asks() {
-                this.searched.push("debuginfod".into());
-                this.ask(&wanted);
+                self.searched.push("debuginfod".into());
+                self.ask(wanted);
             }
         }
-        this
     }
 
     /// Build IDs without a table.
@@ -388,7 +399,7 @@ impl Tables {
         let Some((name, count)) = wanted.by_id.get(&table.build_id) else {
             return Ok(());
         };
-        if table.sites.len() != *count as usize {
+        if let Some(count) = count.filter(|count| table.sites.len() != *count as usize) {
             return Err(Error::File(format!(
                 "{} sites, but the snapshot says {count} for {name}, build ID {}: refused",
                 table.sites.len(),
@@ -434,25 +445,10 @@ pub fn find_file(
     beside: &[PathBuf],
     modules: &Path,
 ) -> Option<Table> {
-    let installed = fs::read_dir(modules).into_iter().flatten().flatten();
-    let installed = installed.map(|e| e.path().join("blog"));
-    let mut files = Files::new(paths.iter().cloned().chain(installed).collect());
-    let dirs = paths.iter().map(PathBuf::as_path);
-    let dirs = dirs.chain([Path::new(DEBUG)]);
-    let debug = Path::new(DEBUG).join("lib/modules");
-    let mut named = Files::new([under_releases(modules), under_releases(&debug)].concat());
-    let named = iter::from_fn(|| named.next()).filter(|path| stem(path) == name);
-    let asked = KINDS.iter().filter(|_| asks());
-    let beside = beside.iter().map(PathBuf::as_path);
-    beside
-        .chain([modules])
-        .flat_map(|dir| files_in(dir, |path| stem(path) == name))
-        .chain(iter::from_fn(|| files.next()))
-        .chain(dirs.flat_map(|dir| by_id(dir, build_id)))
-        .chain(named)
-        .chain(asked.filter_map(|kind| ask(*kind, build_id).ok().flatten()))
-        .filter_map(|path| read_table(&path, |id| id == build_id).ok().flatten())
-        .find(|table| table.build_id == build_id)
+    let by_id = HashMap::from([(build_id.to_vec(), (name.to_owned(), None))]);
+    let mut tables = Tables::default();
+    tables.look_for(&Wanted { by_id }, paths, beside, Some(modules));
+    read_table(&tables.get(build_id)?.origin, |id| id == build_id).ok()?
 }
 
 /// What is installed for each release in a directory like `/lib/modules`: not the directories that links
