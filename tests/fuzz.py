@@ -27,7 +27,7 @@ import vm
 TOP = vm.TOP
 FUZZ = TOP / "tools/blog-decode/fuzz"
 PROGRAMS = TOP / "target/release"
-TARGETS = sorted(path.stem for path in (FUZZ / "fuzz_targets").glob("*.rs"))
+TARGETS = sorted(path.stem for path in (FUZZ / "src/bin").glob("*.rs"))
 
 # An input that takes more seconds, or more megabytes, is a finding. (The limit for the heap
 # depends on the input, and is far lower: see src/lib.rs.)

@@ -16,7 +16,7 @@
 //! decode.rs     what targets share
 //! ```
 //!
-//! `fuzz_targets/` has a program for each, `corpus/` its kept inputs, `dictionaries/` words that
+//! `src/bin/` has a program for each, `corpus/` its kept inputs, `dictionaries/` words that
 //! texts are made of. `tests/fuzz.py` builds and runs them.
 
 #![allow(missing_docs)]
@@ -24,6 +24,7 @@
 #[allow(dead_code, unreachable_pub)]
 #[path = "../../tests/common"]
 mod common {
+    pub(crate) mod fixture;
     pub(crate) mod image;
     pub(crate) mod kallsyms;
     pub(crate) mod kernel;
@@ -47,51 +48,56 @@ pub mod sites;
 pub mod streams;
 pub mod words;
 
-/// A target: name, and what it does.
-pub type Target = (&'static str, fn(&[u8]));
-
-pub const ALL: [Target; 17] = [
-    ("snapshot", files::snapshot),
-    ("damage", files::damage),
-    ("unpack", files::unpack),
-    ("stream", streams::stream),
-    ("console", console::console),
-    ("vmcore", memory::vmcore),
-    ("dump", memory::dump),
-    ("map", mapped::map),
-    ("kept", kept::kept),
-    ("sidetable", sites::sidetable),
-    ("elf", sites::elf),
-    ("expr", words::expr),
-    ("filter", words::filter),
-    ("template", words::template),
-    ("format", words::format),
-    ("control", words::control),
-    ("foreign", words::foreign),
-];
-
 /// As much memory may be needed for any input, and for each of its bytes.
 const MEMORY: usize = 32 << 20;
 const MEMORY_PER_BYTE: usize = 256;
+/// As much may be needed for any input where users give regular expressions, and to unpack what
+/// says that it needs a lot.
+const LARGE: usize = 512 << 20;
 
-/// As much may be needed where users give regular expressions.
-pub const REGEXES: usize = 512 << 20;
-/// As much may be needed to unpack what says that it needs a lot.
-pub const UNPACKING: usize = 512 << 20;
+/// A target: name, what it does, and the memory that it may need for any input.
+type Target = (&'static str, fn(&[u8]), usize);
 
-/// Runs a target.
-pub fn run(target: fn(&[u8]), input: &[u8]) {
-    run_within(MEMORY, target, input);
-}
+static ALL: [Target; 17] = [
+    ("snapshot", files::snapshot, MEMORY),
+    ("damage", files::damage, MEMORY),
+    ("unpack", files::unpack, LARGE),
+    ("stream", streams::stream, MEMORY),
+    ("console", console::console, MEMORY),
+    ("vmcore", memory::vmcore, MEMORY),
+    ("dump", memory::dump, MEMORY),
+    ("map", mapped::map, MEMORY),
+    ("kept", kept::kept, MEMORY),
+    ("sidetable", sites::sidetable, MEMORY),
+    ("elf", sites::elf, MEMORY),
+    ("expr", words::expr, LARGE),
+    ("filter", words::filter, LARGE),
+    ("template", words::template, MEMORY),
+    ("format", words::format, MEMORY),
+    ("control", words::control, MEMORY),
+    ("foreign", words::foreign, MEMORY),
+];
 
-/// Runs a target that may need so much memory for any input.
-pub fn run_within(memory: usize, target: fn(&[u8]), input: &[u8]) {
+/// Runs the target of this name.
+pub fn run(name: &str, input: &[u8]) {
+    let (_, target, memory) = ALL.iter().find(|target| target.0 == name).expect(name);
     let most = heap::most_of(|| target(input));
     assert!(
         most <= memory + MEMORY_PER_BYTE * input.len(),
         "{most} bytes of memory for an input of {}",
         input.len()
     );
+}
+
+/// The program of a target.
+#[macro_export]
+macro_rules! target {
+    ($name:literal) => {
+        libfuzzer_sys::fuzz_target!(
+            init: $crate::seeds::write($name),
+            |input: &[u8]| $crate::run($name, input)
+        );
+    };
 }
 
 #[cfg(test)]
@@ -107,11 +113,11 @@ mod tests {
     #[test]
     fn targets_take_what_is_built_for_them() {
         let dir = tempfile::tempdir().unwrap();
-        for (name, target) in ALL {
-            run(target, b"");
+        for (name, ..) in ALL {
+            run(name, b"");
             for seed in seeds::of(name, dir.path()) {
-                run(target, &seed);
-                run(target, &seed[..seed.len() / 2]);
+                run(name, &seed);
+                run(name, &seed[..seed.len() / 2]);
             }
         }
     }

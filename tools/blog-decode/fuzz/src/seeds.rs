@@ -8,8 +8,8 @@ use std::{env, fs, path::Path};
 use blog_decode_core::sidetable::read_table;
 
 use crate::common::{
-    image,
-    snapshot::{Builder, Page, Ring, BOOT_ID},
+    fixture, image,
+    snapshot::{Page, Ring},
     stream::{as_stream, begin, clock, Rings},
     vmcore::{self, Ram},
 };
@@ -34,43 +34,18 @@ pub fn stream() -> Vec<u8> {
 }
 
 /// Rings of all contexts, with records of all sites, losses, and pieces of pages.
+const SNAPSHOT: &str = "
+    real 100s; clock counter 0 3s=1s; image 1 5 test id; component 1 disk
+    ring 1 task 42 fio records 110 lost no-page 9 told no-page 7
+    page 5 from 100; call 1ms 1 7u32 x0b736f6d651b20746578740a; lost 1500us no-page 7
+    call 2ms 2 65535u64 3735928559u64 -5i32
+    page 7 from 104; call 6ms 3 x03010203 120u32 1u8; call 68719477736 5
+    page 7 from 106; lost 68719478736 reader-lag 2; call 68719479736 4 x0102030405060708090a
+    ring 2 softirq 3; page 1 size 512; call 2ms 5
+    ring 3 shared 0; page 1 size 512; call 3ms 9 1u32; writer 3ms task 1 7 7 dd; call 4ms 5";
+
 pub fn snapshot() -> Vec<u8> {
-    let mut b = Builder::new();
-    b.system(BOOT_ID)
-        .clock(2, &[[0; 4], [3 << 30, 1 << 30, 1 << 30, 1 << 50]])
-        .images(&[(1, 5, b"id", "test")])
-        .component(1, "disk");
-    let mut task = Ring::task(1, 1, 42, "fio");
-    task.records = 110;
-    task.lost[0] = 9;
-    task.told[0] = 7;
-    b.ring(&task);
-    let mut p = Page::new(1, 5, 1_000_000, 100);
-    p.record(1_000_000, 1, (&7u32, "some\x1b text\n"));
-    p.lost(1_500_000, 0, 7);
-    p.record(2_000_000, 2, (&0xffffu64, &0xdead_beefu64, &-5i32));
-    b.page(&task, &p);
-    let mut p = Page::new(1, 7, 6_000_000, 104);
-    p.record(6_000_000, 3, (&[1u8, 2, 3][..], &u32::from('x'), &1u8));
-    p.record((1 << 36) + 1_000, 5, ());
-    b.page(&task, &p);
-    let mut p = Page::new(1, 7, (1 << 36) + 2_000, 106);
-    p.lost((1 << 36) + 2_000, 4, 2);
-    p.raw_record((1 << 36) + 3_000, 4, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    b.page(&task, &p);
-    let softirq = Ring::softirq(1, 2, 3);
-    b.ring(&softirq);
-    let mut p = Page::of_size(512, 2, 1, 2_000_000, 0);
-    p.record(2_000_000, 5, ());
-    b.page(&softirq, &p);
-    let shared = Ring::shared(1, 3, 0);
-    b.ring(&shared);
-    let mut p = Page::of_size(512, 3, 1, 3_000_000, 0);
-    p.record(3_000_000, 9, (&1u32,));
-    p.writer(3_000_000, 0, 1, (7, 7, "dd"));
-    p.record(4_000_000, 5, ());
-    b.page(&shared, &p);
-    b.end()
+    fixture::compile(SNAPSHOT, b"id")
 }
 
 /// The capture of a stream, which has no end.
