@@ -7,16 +7,8 @@
 //! running kernel reads the root. An address is stored after its target is complete, and removed
 //! before the target goes.
 
-use core::{
-    mem::offset_of,
-    ptr,
-    sync::atomic::{
-        AtomicPtr,
-        Ordering::*, //
-    }, //
-};
+use core::mem::offset_of;
 use kernel::{
-    bindings,
     blog::{
         root::{
             blog_root,
@@ -33,7 +25,6 @@ use kernel::{
             file, //
         }, //
     },
-    prelude::*,
     transmute::FromBytes, //
 };
 
@@ -45,9 +36,12 @@ use crate::{
         images::Build,
         state::State, //
     },
-    sys::glue::{
-        self,
-        fetch_value, //
+    sys::{
+        glue::{
+            self,
+            fetch_value, //
+        },
+        prelude::*, //
     },
     tasks,
     write::tables, //

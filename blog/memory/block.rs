@@ -5,32 +5,16 @@
 //! A [`Block`] is a number of pages whose addresses follow each other. It holds arrays, one after
 //! the other ([`Rest`]), which go with it. Process context.
 
-use core::{
-    mem,
-    ptr::{
-        self,
-        NonNull, //
-    },
-    sync::atomic::{
-        fence,
-        AtomicPtr,
-        Ordering::{
-            Relaxed,
-            Release, //
-        }, //
-    }, //
-};
-use kernel::{
-    blog::wire::page::PAGE_HEADER_SIZE,
-    page::PAGE_SIZE,
-    prelude::*, //
-};
+use kernel::blog::wire::page::PAGE_HEADER_SIZE;
 
 use super::{
     budget,
     source, //
 };
-use crate::sys::pages;
+use crate::sys::{
+    pages,
+    prelude::*, //
+};
 
 pub(crate) const fn pages_for(bytes: usize) -> u32 {
     bytes.div_ceil(PAGE_SIZE) as u32

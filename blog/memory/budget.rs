@@ -7,19 +7,11 @@
 //! have. BLog takes them when a component is switched on, or when somebody sets a limit, and keeps
 //! them: nothing comes in the background, and nothing goes because others want memory.
 
-use core::sync::atomic::{
-    fence,
-    AtomicU32,
-    Ordering::*, //
-};
-use kernel::{
-    bindings,
-    page::PAGE_SIZE,
+use super::source;
+use crate::sys::{
+    params,
     prelude::*, //
 };
-
-use super::source;
-use crate::sys::params;
 
 pub(crate) const PAGE_KB: u32 = (PAGE_SIZE / 1024) as u32;
 

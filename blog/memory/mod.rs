@@ -18,39 +18,22 @@
 //! | `table.rs` | slots, which never move |
 //! | `pool/` | the source of pages and rings for log calls |
 
-use core::{
-    ops::Deref,
-    ptr::{
-        self,
-        NonNull, //
+use core::ops::Deref;
+use kernel::blog::{
+    no_ring,
+    ring::{
+        Info,
+        Owner,
+        PageHeader,
+        Pages,
+        Ring,
+        OWN_ROOM, //
     },
-    sync::atomic::{
-        AtomicPtr,
-        AtomicU32,
-        AtomicU64,
-        Ordering::*, //
+    root::Live,
+    wire::{
+        dump,
+        record::Context, //
     }, //
-};
-use kernel::{
-    blog::{
-        no_ring,
-        ring::{
-            Info,
-            Owner,
-            PageHeader,
-            Pages,
-            Ring,
-            OWN_ROOM, //
-        },
-        root::Live,
-        wire::{
-            dump,
-            record::Context, //
-        }, //
-    },
-    page::PAGE_SIZE,
-    prelude::*,
-    sync::SetOnce, //
 };
 
 pub(crate) mod block;
@@ -79,6 +62,7 @@ use self::{
     store::Arrays,
     table::Slots, //
 };
+
 pub(crate) use self::{
     resize::Stock,
     store::{
@@ -87,6 +71,7 @@ pub(crate) use self::{
     },
     table::MOST as MOST_PAGES, //
 };
+use crate::sys::prelude::*;
 /// A part that follows the pages of memories.
 pub(crate) struct Follower {
     /// A memory may have got more places for pages, or given some up. This comes under the

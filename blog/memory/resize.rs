@@ -7,13 +7,9 @@
 //! don't sleep meanwhile, may still look at such a page, so it is freed after `quiesce()` has
 //! waited for them.
 
-use core::sync::atomic::Ordering::Relaxed;
-use kernel::{
-    blog::ring::{
-        Info,
-        RingState, //
-    },
-    prelude::*, //
+use kernel::blog::ring::{
+    Info,
+    RingState, //
 };
 
 use super::{
@@ -32,6 +28,8 @@ use super::{
     Owned,
     LENT_PART, //
 };
+
+use crate::sys::prelude::*;
 
 /// What is to be added to a memory.
 #[derive(Clone, Copy, Default)]

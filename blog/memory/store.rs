@@ -2,29 +2,17 @@
 
 //! The data of the pool: a component's slots, rings and shelves.
 
-use core::{
-    ops::Range,
-    ptr,
-    sync::atomic::{
-        AtomicU32,
-        AtomicU64,
-        Ordering::*, //
-    }, //
-};
-use kernel::{
-    blog::{
-        ring::{
-            PageHeader,
-            Ring,
-            ROOM, //
-        },
-        wire::page::{
-            RINGS_AT,
-            RINGS_MAGIC, //
-        }, //
+use core::ops::Range;
+use kernel::blog::{
+    ring::{
+        PageHeader,
+        Ring,
+        ROOM, //
     },
-    page::PAGE_SIZE,
-    sync::SetOnce, //
+    wire::page::{
+        RINGS_AT,
+        RINGS_MAGIC, //
+    }, //
 };
 
 use super::{
@@ -35,6 +23,8 @@ use super::{
     },
     table::Slots, //
 };
+
+use crate::sys::prelude::*;
 
 /// Called with a site and how many of its records leave their ring, in any context, if a part has
 /// set it before there are components.

@@ -6,18 +6,7 @@
 //! slots. There is room from the start for the pointers to all parts of the largest component. So
 //! nothing is ever replaced, and a look-up takes two loads, takes no lock, and never waits.
 
-use core::{
-    ptr,
-    sync::atomic::{
-        AtomicPtr,
-        AtomicU32,
-        Ordering::*, //
-    }, //
-};
-use kernel::{
-    blog::wire::dump,
-    prelude::*, //
-};
+use kernel::blog::wire::dump;
 
 use super::{
     block::{
@@ -26,6 +15,8 @@ use super::{
     },
     pool::Slot, //
 };
+
+use crate::sys::prelude::*;
 
 /// Slots of the first part.
 const FIRST: u32 = 16;

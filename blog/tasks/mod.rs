@@ -3,19 +3,16 @@
 //! Tasks: which one runs where, what one is doing, and the locks of their tables. In C: `tasks.c`.
 
 use core::mem::MaybeUninit;
-use kernel::{
-    bindings,
-    blog::wire::{
-        dump::{
-            state_letter,
-            TaskLayout, //
-        },
-        file,
-        record::Context, //
+use kernel::blog::wire::{
+    dump::{
+        state_letter,
+        TaskLayout, //
     },
-    prelude::*,
-    sync::SetOnce, //
+    file,
+    record::Context, //
 };
+
+use crate::sys::prelude::*;
 
 unsafe extern "C" {
     safe fn blog_context() -> u32;

@@ -14,25 +14,17 @@ mod pairs;
 #[allow(unreachable_pub)]
 mod thin;
 
-use core::sync::atomic::{
-    AtomicBool,
-    AtomicU64,
-    Ordering::*, //
-};
-use kernel::{
-    blog::{
-        counter,
-        wire::{
-            self,
-            dump::CLOCK_COUNTER,
-            file::{
-                ClockKind,
-                ClockPair, //
-            },
-            record::TS_BITS, //
-        }, //
-    },
-    prelude::*, //
+use kernel::blog::{
+    counter,
+    wire::{
+        self,
+        dump::CLOCK_COUNTER,
+        file::{
+            ClockKind,
+            ClockPair, //
+        },
+        record::TS_BITS, //
+    }, //
 };
 
 use crate::{
@@ -42,7 +34,10 @@ use crate::{
         mono, //
     },
     floor::Part,
-    sys::glue::blog_clock_is_counter, //
+    sys::{
+        glue::blog_clock_is_counter,
+        prelude::*, //
+    }, //
 };
 
 kunit! { mod tests; }

@@ -7,10 +7,6 @@
 //! every second; another one comes before and after each sleep. If the root has no more room, the
 //! pair goes that matters least ([`least`]).
 
-use core::sync::atomic::{
-    AtomicU32,
-    Ordering::*, //
-};
 use kernel::{
     blog::{
         root::blog_root,
@@ -22,7 +18,6 @@ use kernel::{
             file::ClockPair, //
         }, //
     },
-    prelude::*,
     types::NotThreadSafe, //
 };
 
@@ -31,10 +26,13 @@ use super::{
     blog_unlock_pairs,
     thin::least, //
 };
-use crate::clock::{
-    instant,
-    jiffies,
-    mono, //
+use crate::{
+    clock::{
+        instant,
+        jiffies,
+        mono, //
+    },
+    sys::prelude::*, //
 };
 
 /// Two that aren't at a break or a sleep are that far from each other, in ns.

@@ -8,26 +8,14 @@
 //! Sites have ids for good, so the counts of a module's build stay when it is unloaded, and go on
 //! when it is back.
 
-use core::{
-    ptr,
-    sync::atomic::{
-        AtomicPtr,
-        AtomicU64,
-        Ordering::*, //
+use kernel::blog::{
+    root::blog_root,
+    wire::{
+        self,
+        dump,
+        file::Kind,
+        record::SITE_MAX, //
     }, //
-};
-use kernel::{
-    blog::{
-        root::blog_root,
-        wire::{
-            self,
-            dump,
-            file::Kind,
-            record::SITE_MAX, //
-        }, //
-    },
-    page::PAGE_SIZE,
-    prelude::*, //
 };
 
 kunit! { mod tests; }
@@ -47,7 +35,8 @@ use crate::{
         sections::Sections,
         walk::SECTIONS, //
     },
-    registry::images::RESERVE, //
+    registry::images::RESERVE,
+    sys::prelude::*, //
 };
 
 pub(crate) static PART: Part = Part {

@@ -15,14 +15,6 @@
 //! it. It starts with a [`Meta`], which doesn't change before the memory ends; but for `pages` and
 //! `generation`, which change only under the component's lock.
 
-use core::{
-    ptr::NonNull,
-    sync::atomic::{
-        fence,
-        AtomicU32,
-        Ordering::*, //
-    }, //
-};
 use kernel::{
     bindings::{
         ENODATA,
@@ -32,11 +24,7 @@ use kernel::{
         self,
         page::RINGS_AT,
         record::WIRE_VERSION, //
-    },
-    fs::File,
-    page::PAGE_SIZE,
-    prelude::*,
-    sync::Arc, //
+    }, //
 };
 
 // Programs that read what it describes have this file, too.
@@ -68,6 +56,7 @@ use crate::{
         glue::errno,
         hook,
         pages::Mapped,
+        prelude::*,
         tree::{
             Area,
             Folder,

@@ -6,34 +6,13 @@
 //! The kernel doesn't read what is in pages: the decoder does, where damage costs no boot. All that
 //! is believed here is a header with a checksum and sizes that fit the memory.
 
-use core::{
-    ptr::{
-        self,
-        NonNull, //
+use kernel::blog::wire::{
+    self,
+    file::{
+        Kind,
+        SectionHeader, //
     },
-    slice, //
-};
-use kernel::{
-    bindings,
-    blog::wire::{
-        self,
-        file::{
-            Kind,
-            SectionHeader, //
-        },
-        name::is_reserved, //
-    },
-    fmt,
-    fs::{
-        file::Offset,
-        File, //
-    },
-    iov::IovIterDest,
-    prelude::*,
-    sync::{
-        global_lock,
-        Arc, //
-    }, //
+    name::is_reserved, //
 };
 
 // Programs that read what it describes have this file, too.
@@ -75,6 +54,7 @@ use crate::{
         glue,
         hook,
         params,
+        prelude::*,
         tree::{
             Dir,
             Folder,

@@ -6,30 +6,10 @@
 //! from. What says whose a page is, the next boot finds beside the pages; it is stored when a page
 //! comes and goes, not when somebody logs. Process context, but for [`disown`].
 
-use core::{
-    ptr::NonNull,
-    slice,
-    sync::atomic::{
-        fence,
-        AtomicU32,
-        AtomicU64,
-        Ordering::*, //
-    }, //
-};
-use kernel::{
-    blog::{
-        wire::{
-            file,
-            page::RINGS_AT,
-            record::WIRE_VERSION, //
-        }, //
-    },
-    page::PAGE_SIZE,
-    prelude::*,
-    sync::{
-        global_lock,
-        SetOnce, //
-    }, //
+use kernel::blog::wire::{
+    file,
+    page::RINGS_AT,
+    record::WIRE_VERSION, //
 };
 
 use super::format::{
@@ -49,7 +29,10 @@ use crate::{
         },
         RINGS, //
     },
-    sys::glue, //
+    sys::{
+        glue,
+        prelude::*, //
+    }, //
 };
 
 /// Of a region, this part goes to each copy of the facts; but no less and no more than these.

@@ -13,17 +13,7 @@
 //! long. To add a probe takes the component's control, and so does detaching a component. The end
 //! of a dynamic component doesn't; but its driver's side is in its state, which a probe keeps.
 
-use core::{
-    ptr::{
-        self,
-        NonNull, //
-    },
-    slice,
-    sync::atomic::{
-        AtomicUsize,
-        Ordering::Relaxed, //
-    }, //
-};
+use core::sync::atomic::AtomicUsize;
 use kernel::{
     blog::{
         wire::{
@@ -41,9 +31,6 @@ use kernel::{
         Site, //
     },
     error::from_err_ptr,
-    fmt,
-    prelude::*,
-    str::BStr,
     sync, //
 };
 
@@ -69,7 +56,10 @@ use crate::{
             MISSED, //
         },
     },
-    sys::glue,
+    sys::{
+        glue,
+        prelude::*, //
+    },
     tasks, //
 };
 

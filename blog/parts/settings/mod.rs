@@ -6,15 +6,8 @@
 //! A component gets the settings for its name before it logs anything. Settings that are written at
 //! run time also apply to existing components. Later settings come after earlier ones.
 
-use core::{
-    slice,
-    str, //
-};
-use kernel::{
-    error::from_result,
-    prelude::*,
-    sync::global_lock, //
-};
+use core::str;
+use kernel::error::from_result;
 
 kunit! { mod tests; }
 
@@ -32,7 +25,8 @@ use crate::{
     sys::{
         glue::shown,
         hook,
-        params, //
+        params,
+        prelude::*, //
     }, //
 };
 

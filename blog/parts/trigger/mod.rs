@@ -16,23 +16,14 @@
 
 use core::{
     cmp,
-    ptr,
-    sync::atomic::{
-        self,
-        AtomicPtr,
-        AtomicU32,
-        Ordering::*, //
-    }, //
+    sync::atomic, //
 };
 use kernel::{
     bindings::task_struct,
     blog::{
         task::MAX_COMPONENTS,
         wire::record::LEN_BITS, //
-    },
-    fmt,
-    prelude::*,
-    sync::global_lock, //
+    }, //
 };
 
 mod parse;
@@ -46,7 +37,10 @@ use crate::{
         self,
         State, //
     },
-    sys,
+    sys::{
+        self,
+        prelude::*, //
+    },
     tasks,
     write::tables, //
 };

@@ -9,13 +9,6 @@
 //! The machine is about to stop, in any context, NMI included: see "Last words" in
 //! Documentation/blog/design-read.rst for what is allowed here.
 
-use core::{
-    ptr,
-    sync::atomic::{
-        AtomicPtr,
-        Ordering::*, //
-    }, //
-};
 use kernel::{
     bindings::task_struct,
     blog::{
@@ -30,10 +23,7 @@ use kernel::{
             record::Context, //
         }, //
     },
-    page::PAGE_SIZE,
-    prelude::*,
-    sync::rcu,
-    transmute::AsBytes, //
+    sync::rcu, //
 };
 
 // Programs that read what it describes have this file, too.
@@ -76,7 +66,10 @@ use crate::{
         selection::take_out, //
     },
     registry::state::Loose,
-    sys,
+    sys::{
+        self,
+        prelude::*, //
+    },
     tasks,
     write::tables, //
 };

@@ -6,36 +6,22 @@
 //! tools (`rust/kernel/blog/wire/dump.rs`), and follows pointers only by [`fetch`]. It checks
 //! indices, and after a copy, whether the ring or page had the same owner all the time.
 
-use core::{
-    mem::{
+use core::mem::offset_of;
+use kernel::blog::{
+    ring::{
         self,
-        offset_of, //
+        Ring, //
     },
-    sync::atomic::{
-        fence,
-        AtomicPtr,
-        Ordering::Acquire, //
-    }, //
-};
-use kernel::{
-    blog::{
-        ring::{
-            self,
-            Ring, //
+    wire::{
+        dump,
+        page::{
+            PageInfo,
+            PAGE_HEADER_SIZE,
+            SEQ_MASK, //
         },
-        wire::{
-            dump,
-            page::{
-                PageInfo,
-                PAGE_HEADER_SIZE,
-                SEQ_MASK, //
-            },
-            record::Context,
-            ring::RingHead, //
-        }, //
-    },
-    page::PAGE_SIZE,
-    prelude::*, //
+        record::Context,
+        ring::RingHead, //
+    }, //
 };
 
 use crate::{
@@ -48,9 +34,12 @@ use crate::{
         piece,
         sections::PAGE_ROOM, //
     },
-    sys::glue::{
-        fetch,
-        fetch_value, //
+    sys::{
+        glue::{
+            fetch,
+            fetch_value, //
+        },
+        prelude::*, //
     }, //
 };
 
