@@ -78,12 +78,12 @@ struct System<'a> {
 }
 
 fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|e| why(path, &e))
+    fs::read_to_string(path).map_err(|e| explain_missing(path, &e))
 }
 
 /// The names of all components: each has a directory.
 pub(crate) fn components(blog: &Path) -> Result<Vec<String>, String> {
-    let entries = fs::read_dir(blog).map_err(|e| why(blog, &e))?.flatten();
+    let entries = fs::read_dir(blog).map_err(|e| explain_missing(blog, &e))?.flatten();
     let mut names: Vec<_> = entries
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .filter_map(|entry| entry.file_name().into_string().ok())

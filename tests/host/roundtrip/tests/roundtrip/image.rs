@@ -103,7 +103,7 @@ impl Host {
         // SAFETY: Nobody else knows the ring, and its component isn't logged to yet.
         unsafe {
             assert!(TLS.add(ring).is_ok());
-            TLS.cache(ring);
+            TLS.cache(ring, way_of(SLOT.into()) as usize);
         }
         Self {
             rig,
