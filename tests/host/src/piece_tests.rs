@@ -2,7 +2,7 @@
 
 //! The rest of a page for a reader that has had a part of it, which must decode alone.
 
-use crate::piece::cut;
+use crate::piece::rest_after;
 use kernel::blog::wire::{
     page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC},
     record::{Context, ControlRecord, Header, HEADER_SIZE, TASK_SIZE},
