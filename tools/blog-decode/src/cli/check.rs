@@ -45,16 +45,16 @@ pub fn check(args: &args::Check) -> Result<Status, Failure> {
 
 fn print(file: &Snapshot, checked: &Checked, as_json: bool, out: &mut Vec<u8>) -> io::Result<()> {
     let table = Table::new("account")
-        .text("component", -16, |a: &&Account| a.component.escape_default().to_string())
+        .column("component", -16, |a: &&Account| a.component.escape_default().to_string())
         .json(|a, o| {
             o.text("component", &*a.component);
             o.text("snapshot", file.name.as_str());
         })
         .number("rings", 5, |a| a.rings)
         .number("taken", 11, |a| a.taken)
-        .text("decoded", 11, |a| a.counts.decoded.to_string())
-        .text("overwritten", 11, |a| a.counts.overwritten.to_string())
-        .text("missing", 9, |a| {
+        .column("decoded", 11, |a| a.counts.decoded.to_string())
+        .column("overwritten", 11, |a| a.counts.overwritten.to_string())
+        .column("missing", 9, |a| {
             let n = &a.counts;
             (n.sum() - n.decoded - n.overwritten).to_string()
         })

@@ -151,7 +151,7 @@ fn table<'a>(
     if let Some(per) = args.per {
         let is_fine = per.subsec_nanos() % 1_000_000 != 0;
         let width = if is_real { 35 } else { 18 };
-        table = table.text("from", width, move |row: &Row| time(row.from, is_real, is_fine));
+        table = table.column("from", width, move |row: &Row| time(row.from, is_real, is_fine));
     }
     let mut table = table
         .json(move |row, o| {
@@ -159,15 +159,15 @@ fn table<'a>(
             o.maybe(key, args.per.map(|_| row.from));
         })
         .number("records", 11, |row| row.sum.records)
-        .text("%", 6, move |row| {
+        .column("%", 6, move |row| {
             format!("{:.1}", row.sum.records as f64 * 100.0 / all.max(1) as f64)
         })
-        .text("rate/s", 8, move |row| match seconds > 0.0 {
+        .column("rate/s", 8, move |row| match seconds > 0.0 {
             true => short(row.sum.records as f64 / seconds),
             false => "-".into(),
         });
     if let Some(sum) = &args.sum {
-        table = table.text(format!("sum {sum}"), 14, |row| match row.sum.number {
+        table = table.column(format!("sum {sum}"), 14, |row| match row.sum.number {
             Number::Absent => "-".into(),
             Number::Is(n) => n.to_string(),
             Number::TooLarge => "?".into(),
@@ -175,7 +175,7 @@ fn table<'a>(
     }
     let names: Vec<_> = fields.all.iter().map(Selector::to_string).collect();
     table
-        .text(names.join(" "), 0, |row| {
+        .column(names.join(" "), 0, |row| {
             let mut text = key::text(&row.values);
             escape_name(&mut text, 0);
             String::from_utf8_lossy(&text).into_owned()

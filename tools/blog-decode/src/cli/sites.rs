@@ -44,10 +44,10 @@ pub fn sites(args: &Sites) -> Result<Status, Failure> {
     }
     let input;
     let table = Table::new("site")
-        .text("id", 7, |(id, ..): &(u32, Found<'_>, Option<u64>)| id.to_string())
-        .text("records", 11, |(.., n)| n.map_or("-".into(), |n| n.to_string()))
-        .text("level", -5, |(id, found, _)| describe(*id, Some(found)).0.into())
-        .text("site", 0, |(id, found, _)| {
+        .column("id", 7, |(id, ..): &(u32, Found<'_>, Option<u64>)| id.to_string())
+        .column("records", 11, |(.., n)| n.map_or("-".into(), |n| n.to_string()))
+        .column("level", -5, |(id, found, _)| describe(*id, Some(found)).0.into())
+        .column("site", 0, |(id, found, _)| {
             format!("{} {}", found.image.name.escape_default(), describe(*id, Some(found)).1)
         })
         .json(|(id, found, records), o| {

@@ -213,7 +213,7 @@ fn sum_table<'a>() -> Table<'a, &'a Quantiles> {
         [("p50", "p50_ns", 50), ("p99", "p99_ns", 99), ("max", "max_ns", 100)]
     {
         table = table
-            .text(head, 8, move |all| duration(all.percentile(percent)))
+            .column(head, 8, move |all| duration(all.percentile(percent)))
             .json(move |all, o| o.number(key, all.percentile(percent)));
     }
     table
@@ -222,10 +222,10 @@ fn sum_table<'a>() -> Table<'a, &'a Quantiles> {
 /// How many spans are how long; `most` have the longest bar.
 fn octave_table<'a>(most: u64) -> Table<'a, (u64, u64)> {
     Table::new("span-octave")
-        .text("", 8, |(from, _): &(u64, u64)| duration(*from))
-        .text("", 2, |_| "..".into())
-        .text("", 11, |(_, n)| n.to_string())
-        .text("", 0, move |(_, n)| "#".repeat((n * BAR).div_ceil(most) as usize))
+        .column("", 8, |(from, _): &(u64, u64)| duration(*from))
+        .column("", 2, |_| "..".into())
+        .column("", 11, |(_, n)| n.to_string())
+        .column("", 0, move |(_, n)| "#".repeat((n * BAR).div_ceil(most) as usize))
         .json(|(from, n), o| {
             o.number("from_ns", *from);
             o.number("spans", *n);

@@ -153,14 +153,14 @@ fn with_sums<'a, R: 'a>(
     get: impl Fn(&R) -> SumRow<'a> + Copy + 'a,
 ) -> Table<'a, R> {
     table
-        .text("records", 11, move |row| get(row).sum.records.to_string())
-        .text("bytes", 8, move |row| short(get(row).sum.bytes as f64))
-        .text("rate/s", 8, move |row| {
+        .column("records", 11, move |row| get(row).sum.records.to_string())
+        .column("bytes", 8, move |row| short(get(row).sum.bytes as f64))
+        .column("rate/s", 8, move |row| {
             let row = get(row);
             rate(&row.sum, row.span).map_or("-".into(), short)
         })
-        .text("span s", 11, move |row| seconds(get(row).span.map(|s| s.seconds())))
-        .text("complete s", 11, move |row| complete(get(row).component, get(row).complete_from))
+        .column("span s", 11, move |row| seconds(get(row).span.map(|s| s.seconds())))
+        .column("complete s", 11, move |row| complete(get(row).component, get(row).complete_from))
         .json(move |row, o| span_json(&get(row), o))
 }
 
@@ -175,7 +175,7 @@ fn print(
     let boots = &input.boots;
     let table = Table::new("component-sum")
         .host(boots, |((of, _), _): &(&(usize, Arc<str>), &ComponentSum)| &boots[*of])
-        .text("component", -16, |((_, name), _)| name.escape_default().to_string())
+        .column("component", -16, |((_, name), _)| name.escape_default().to_string())
         .json(|((_, name), _), o| o.text("component", &**name))
         .number("rings", 5, |(_, c)| c.rings);
     let table = with_sums(table, |((of, _), c)| SumRow {
@@ -194,8 +194,8 @@ fn print(
 
     let table = Table::new("ring-sum")
         .host(boots, |(stream, _): &(&Stream, &RingSum)| &boots[stream.file()])
-        .text("component", -16, |(stream, _)| stream.component.escape_default().to_string())
-        .text("ring", -22, |(stream, r)| ring_name(stream, &r.counts))
+        .column("component", -16, |(stream, _)| stream.component.escape_default().to_string())
+        .column("ring", -22, |(stream, r)| ring_name(stream, &r.counts))
         .json(|(stream, r), o| ring(stream, &stream.last_writer(&r.counts), o));
     let table = with_sums(table, |(stream, r)| {
         let boot = &boots[stream.file()];
@@ -209,9 +209,9 @@ fn print(
     });
     let missing = |n: &Counts| n.missing.saturating_add(n.damaged).saturating_add(n.lagged);
     let table = table
-        .text("overwritten", 11, |(_, r)| r.counts.overwritten.to_string())
-        .text("missing", 8, |(_, r)| missing(&r.counts).to_string())
-        .text("lost", 9, |(stream, _)| stream.lost_sum().to_string())
+        .column("overwritten", 11, |(_, r)| r.counts.overwritten.to_string())
+        .column("missing", 8, |(_, r)| missing(&r.counts).to_string())
+        .column("lost", 9, |(stream, _)| stream.lost_sum().to_string())
         .json(|(stream, r), o| {
             counts(&r.counts, o);
             lost(&stream.lost(), o);
@@ -223,15 +223,15 @@ fn print(
     let mut table = Table::new("site-sum");
     // Where no site has it, there is no such column.
     if sites.iter().any(|s| s.logged.is_some()) {
-        table = table.text("since boot", 17, |s: &&Used<'_>| s.logged());
+        table = table.column("since boot", 17, |s: &&Used<'_>| s.logged());
     }
     let table = table
         .json(|s, o| site_json(s.id, s.found.as_ref(), o))
         .number("records", 11, |s| s.sum.records)
-        .text("%", 6, |s| format!("{:.1}", percent(s)))
-        .text("bytes", 8, |s| short(s.sum.bytes as f64))
-        .text(" level", -6, |s| format!(" {}", describe(s.id, s.found.as_ref()).0))
-        .text("site", 0, |s| describe(s.id, s.found.as_ref()).1)
+        .column("%", 6, |s| format!("{:.1}", percent(s)))
+        .column("bytes", 8, |s| short(s.sum.bytes as f64))
+        .column(" level", -6, |s| format!(" {}", describe(s.id, s.found.as_ref()).0))
+        .column("site", 0, |s| describe(s.id, s.found.as_ref()).1)
         .json(|s, o| {
             o.number("bytes", s.sum.bytes);
             o.maybe("logged_at_least", s.logged.map(|n| n.0));
@@ -245,7 +245,7 @@ fn print(
 
 /// Lines about what is gone that no ring has.
 fn print_ended(input: &Input, components: &[String], out: &mut Vec<u8>) {
-    let table = Table::new("").host(&input.boots, |(boot, _): &(&Boot, String)| boot).text(
+    let table = Table::new("").host(&input.boots, |(boot, _): &(&Boot, String)| boot).column(
         "",
         0,
         |(_, line)| line.clone(),

@@ -33,7 +33,7 @@ impl<'a, R> Table<'a, R> {
     }
 
     /// Adds a column that lines have. It is to the left if `width` is negative.
-    pub fn text(
+    pub fn column(
         mut self,
         head: impl Into<Cow<'a, str>>,
         width: isize,
@@ -53,7 +53,7 @@ impl<'a, R> Table<'a, R> {
     pub fn number(self, name: &'static str, width: isize, get: impl Fn(&R) -> u64 + 'a) -> Self {
         let get = std::rc::Rc::new(get);
         let of_lines = get.clone();
-        self.text(name, width, move |row| of_lines(row).to_string())
+        self.column(name, width, move |row| of_lines(row).to_string())
             .json(move |row, o| o.number(name, get(row)))
     }
 
@@ -61,7 +61,7 @@ impl<'a, R> Table<'a, R> {
     pub fn host(self, boots: &[Boot], get: impl Fn(&R) -> &Boot + 'a) -> Self {
         const HEAD: &str = "host";
         match boot::width(boots) {
-            Some(width) => self.text(HEAD, -(width.max(HEAD.len()) as isize), move |row| {
+            Some(width) => self.column(HEAD, -(width.max(HEAD.len()) as isize), move |row| {
                 get(row).name.escape_default().to_string()
             }),
             None => self,
