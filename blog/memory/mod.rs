@@ -322,7 +322,7 @@ pub(crate) struct Memory {
     /// By CPU and context; empty where interrupts have no rings of their own.
     pub(crate) percpu: &'static [AtomicPtr<Ring>],
     shared: &'static [Shared],
-    /// Rings of tasks that are in no place of their tables any more: see [`Self::known`].
+    /// Rings that tasks had last: see [`Self::known`].
     known: [AtomicPtr<Ring>; KNOWN],
     mended: AtomicU64,
     /// A later memory has a greater one.
@@ -398,7 +398,7 @@ impl Memory {
         max.max(self.pool.store.data_pages() / 4 / (self.shared_rings() - WARN_RINGS))
     }
 
-    /// A ring that the task with this table had here last; but other tasks use the same place. A
+    /// A ring that the task with this table had here last, or another task, as [`KNOWN`] is few. A
     /// task that logs to many components finds its ring so, as its list of rings is long. Any
     /// context.
     pub(crate) fn known(&self, table: u32) -> Option<&Ring> {
