@@ -187,9 +187,9 @@ unsafe extern "C" fn blog_set_components(text: *const c_char) -> c_int {
         }
         let mut result = Ok(0);
         for text in split(text) {
-            let mut settings = SETTINGS.lock();
-            settings.add(BootSetting::parse(text)?)?;
-            let new = settings.0.last().ok_or(EINVAL)?;
+            SETTINGS.lock().add(BootSetting::parse(text)?)?;
+            // Without the lock, for which new components wait: this may take a grace period each.
+            let new = BootSetting::parse(text)?;
             for state in components() {
                 result = result.and(new.apply_to(&state).map(|()| 0));
             }
