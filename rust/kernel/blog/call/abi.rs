@@ -31,7 +31,8 @@ use super::{
 const VERSION: usize = 1;
 
 /// What drivers and `blog/` must agree on, as one number: a hash of the sizes and offsets of all
-/// that both have access to. `blog/` compares it where they aren't built together.
+/// that both have access to, and of which clock calls read. `blog/` compares it where they aren't
+/// built together.
 #[doc(hidden)]
 pub const ABI: u32 = {
     const RESERVATION: [usize; 3] = [
@@ -40,7 +41,7 @@ pub const ABI: u32 = {
         offset_of!(Reservation<'_>, ts),
     ];
     const ALL: &[&[usize]] = &[
-        &[VERSION],
+        &[VERSION, cfg!(CONFIG_BLOG_CLOCK_IS_MONO) as usize],
         &RawComponent::SHAPE,
         &Ring::SHAPE,
         &Tls::SHAPE,

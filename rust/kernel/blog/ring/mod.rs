@@ -152,12 +152,13 @@ const _: () = {
 
 impl Ring {
     /// For [`ABI`](super::super::call::abi::ABI).
-    pub(in super::super) const SHAPE: [usize; 6] = [
+    pub(in super::super) const SHAPE: [usize; 7] = [
         size_of::<Self>(),
         offset_of!(Self, busy),
         offset_of!(Self, cursor.limit),
         offset_of!(Self, cursor.ts_base),
         offset_of!(Self, cursor.page),
+        offset_of!(Self, cursor.last),
         offset_of!(PageHeader, commit),
     ];
 
