@@ -68,12 +68,16 @@ global_lock! {
     unsafe(uninit) static GONE: Mutex<KVec<Arc<State>>> = KVec::new();
 }
 
+/// Whether [`init`] was called: not before BLog starts, nor where it can't.
+static IS_READY: AtomicBool = AtomicBool::new(false);
+
 /// Makes what the rest needs.
 pub(crate) fn init() {
     // SAFETY: Called once, first.
     unsafe { GONE.init() };
     registry::init();
     registry::CLEARED.populate(remove_cleared);
+    IS_READY.store(true, Release);
 }
 
 /// Attaches a component, and switches it on where that is wanted. A dynamic one has its own
@@ -275,6 +279,10 @@ pub(crate) unsafe extern "C" fn blog_component_register(
 ) -> *const RawComponent {
     if abi != ABI {
         // The kernel log has a line of its module, whose static components aren't on either.
+        return registry::inert();
+    }
+    if !IS_READY.load(Acquire) {
+        // There are no locks yet, and it wouldn't be known whose rings are whose when tasks end.
         return registry::inert();
     }
     // SAFETY: By this function's requirement.
