@@ -34,7 +34,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Start one at `at` up to `end`.
+    /// From the one at `at` up to `end`.
     pub(crate) fn new(page: &[u8], at: usize, end: usize) -> Self {
         Self {
             at,

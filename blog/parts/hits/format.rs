@@ -8,9 +8,9 @@ use super::wire::{
 };
 
 blog_wire! {
-    /// Payload of `Kind::Counts`, before a `u64` for each of its sites: how many records of sites have left the
-    /// rings of all components. With those that are in rings, a site has logged so many since BLog
-    /// was loaded.
+    /// Payload of `Kind::Counts`, before a `u64` for each of its sites: how many records of sites
+    /// have left the rings of all components. With those that are in rings, a site has logged so
+    /// many since BLog was loaded.
     ///
     /// Only snapshots of all components have them, and dumps. A snapshot of a running system has
     /// two counts of each site: one from before the rings were read, and one from after that. Sites

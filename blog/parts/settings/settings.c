@@ -53,7 +53,10 @@ BLOG_PARAM_OPS(component, blog_parse_settings, blog_show_settings);
 module_param_cb(component, &blog_component_ops, NULL, 0644);
 MODULE_PARM_DESC(component, "Settings of components: NAME:KEY=VALUE,..., KEY one of enable, level, mode, private, size_kb, ring_kb and warn_share; NAME may end in *");
 
-/* What was given so far. From now on, blog_set_components() gets it, and blog_show_components() has it. */
+/*
+ * What was given so far. From now on, blog_set_components() gets it, and blog_show_components() has
+ * it.
+ */
 const char *blog_take_early(void)
 {
 	guard(mutex)(&blog_settings_lock);

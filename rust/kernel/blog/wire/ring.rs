@@ -64,7 +64,7 @@ blog_wire! {
         pub pid: i32,
         /// Process id, or -1.
         pub tgid: i32,
-        /// Name of the task when it got the ring; of a retired one when it ended.
+        /// Name of the task when it got the ring.
         pub comm: [u8; 16],
         /// Pages of this owner have a position of at least this one.
         pub first_seq: u64,
