@@ -64,8 +64,15 @@ unsafe extern "C" {
 global_lock! {
     // SAFETY: `init` is called before there are components.
     /// Components that are out of the registry, and whose memory goes after a grace period. The
-    /// lock is held while a component gets a place, or loses it, and while their memory goes.
+    /// lock is held while a component gets a place, or loses it.
     unsafe(uninit) static GONE: Mutex<KVec<Arc<State>>> = KVec::new();
+}
+
+global_lock! {
+    // SAFETY: As above.
+    /// Held while their memory goes, which takes a grace period: a component that needs none of it
+    /// waits for no other.
+    unsafe(uninit) static FREEING: Mutex<()> = ();
 }
 
 /// Whether [`init`] was called: not before BLog starts, nor where it can't.
@@ -74,7 +81,10 @@ static IS_READY: AtomicBool = AtomicBool::new(false);
 /// Makes what the rest needs.
 pub(crate) fn init() {
     // SAFETY: Called once, first.
-    unsafe { GONE.init() };
+    unsafe {
+        GONE.init();
+        FREEING.init();
+    }
     registry::init();
     registry::CLEARED.populate(remove_cleared);
     IS_READY.store(true, Release);
@@ -106,10 +116,10 @@ fn attach(name: &CStr, config: &Config, raw: Option<&'static RawComponent>) -> R
     while gone.iter().map(pages).fold(0, u32::saturating_add) < lacks
         && remove(registry::give_way(false, true), &mut gone)
     {}
-    if lacks > 0 {
-        free(&mut gone);
-    }
     drop(gone);
+    if lacks > 0 {
+        free_gone();
+    }
     state.start(&state.control());
     Ok(state)
 }
@@ -132,17 +142,16 @@ fn remove(state: Option<Arc<State>>, gone: &mut KVec<Arc<State>>) -> bool {
     true
 }
 
-/// Frees their memory. A snapshot or stream that is being read keeps it until its file is closed.
-fn free(gone: &mut KVec<Arc<State>>) {
+/// Frees the memory of components that have gone. Process context.
+///
+/// A snapshot or stream that is being read keeps it until its file is closed.
+pub(crate) fn free_gone() {
+    // A caller that needs memory also waits for what another one is freeing.
+    let _freeing = FREEING.lock();
+    let gone = mem::take(&mut *GONE.lock());
     if !gone.is_empty() {
         quiesce::quiesce();
-        gone.clear();
     }
-}
-
-/// Frees the memory of components that have gone. Process context.
-pub(crate) fn free_gone() {
-    free(&mut GONE.lock());
 }
 
 /// Removes the component with memory that its driver has left first. False: there is none.
@@ -162,9 +171,13 @@ pub(crate) fn take_out(state: &State) {
 /// Removes a component if its driver has left it, and it has no records: it may have got new ones
 /// since it was cleared.
 pub(crate) fn remove_cleared(state: &State) {
-    let mut gone = GONE.lock();
-    if remove(registry::take(state, false), &mut gone) {
-        free(&mut gone);
+    let removed = {
+        // Before it loses its place.
+        let mut gone = GONE.lock();
+        remove(registry::take(state, false), &mut gone)
+    };
+    if removed {
+        free_gone();
     }
 }
 

@@ -85,6 +85,8 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
         state,
         memory,
         bytes,
+        // ORDERING: `live_memory()` has acquired what was stored before the component was switched
+        // on, and so its way.
         way: raw.way(),
         frozen: root::frozen() || state.is_frozen(),
         here: tasks::here(),

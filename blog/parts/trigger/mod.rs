@@ -79,6 +79,10 @@ static TRIGGERS: [AtomicPtr<Trigger>; MAX_COMPONENTS] =
 
 /// Those that were taken out: a list by [`Trigger::next`].
 static REMOVED: AtomicPtr<Trigger> = AtomicPtr::new(ptr::null_mut());
+/// How many they are; both change under [`SETTING`].
+static NUM_REMOVED: AtomicU32 = AtomicU32::new(0);
+/// With so many, who sets a trigger frees them.
+const MAX_REMOVED: u32 = 64;
 
 global_lock! {
     // SAFETY: `start` is called before anything else here.
@@ -125,7 +129,12 @@ fn show(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 fn set(state: &State, wanted: Option<TriggerSpec>) -> Result {
     let new = wanted.map(|spec| KBox::new(Trigger::new(spec), GFP_KERNEL));
     let new = new.transpose()?;
-    state.watch(|| replace(state, new, false))
+    state.watch(|| replace(state, new, false))?;
+    // The worker may be late: it waits while its CPU sleeps.
+    if NUM_REMOVED.load(Relaxed) >= MAX_REMOVED {
+        free_removed();
+    }
+    Ok(())
 }
 
 /// Puts in a trigger, or none, in place of the one that is there. `ENODEV`: the component is not as
@@ -144,6 +153,7 @@ fn replace(state: &State, new: Option<KBox<Trigger>>, is_gone: bool) -> Result {
             removed.counter(state).fetch_sub(1, Relaxed);
         }
         removed.next.store(REMOVED.swap(old, Relaxed), Relaxed);
+        NUM_REMOVED.fetch_add(1, Relaxed);
     }
     Ok(())
 }
@@ -151,6 +161,7 @@ fn replace(state: &State, new: Option<KBox<Trigger>>, is_gone: bool) -> Result {
 fn free_removed() {
     let mut next = {
         let _guard = SETTING.lock();
+        NUM_REMOVED.store(0, Relaxed);
         REMOVED.swap(ptr::null_mut(), Relaxed)
     };
     if next.is_null() {
