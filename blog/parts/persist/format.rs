@@ -26,8 +26,8 @@ use super::wire::{
 
 /// Version of all that this file describes.
 ///
-/// Until version 2, rings had other heads than a [`RingHead`](super::wire::ring::RingHead). In version
-/// 1, a page could be split into chunks, and rings had no page of their own.
+/// Until version 2, rings had other heads than a [`RingHead`](super::wire::ring::RingHead). In
+/// version 1, a page could be split into chunks, and rings had no page of their own.
 pub const VERSION: u32 = 3;
 /// Versions of which the next boot makes a file.
 pub const READS: RangeInclusive<u32> = 1..=VERSION;

@@ -9,7 +9,7 @@
  *						stands for all that begin so
  *	each N					N records of two scalars, one by one
  *	new N					the first two records of N new tasks
- *	many N					a task logs to N components by turns
+ *	many N					a task logs to N components in turn
  *	turns TASKS ROUNDS N NAME...		these cases, N times in every round by
  *						TASKS tasks that wake each other
  *	mark NAME				gives the following samples that name
