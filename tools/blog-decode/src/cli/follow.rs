@@ -17,6 +17,7 @@ use super::{
     print::{Ends, Out},
     record::is_written,
     report::{complain, Failure, Status},
+    session::unread,
 };
 use crate::{
     accounts::damage_text,
@@ -108,7 +109,7 @@ pub fn follow(args: &Show) -> Result<Status, Failure> {
         _ => {}
     }
     drop(out);
-    run.add_unread(&source.live.files, &wanted);
+    run.add_unread(&source.live, &wanted);
     let mut status = run.end(&source, shown);
     if filter.chooses() && run.sieve.shown == 0 {
         status = status.max(Status::Partial);
@@ -315,13 +316,9 @@ impl Run<'_> {
 
     /// Counts records of rings that were taken from their tasks before they were read: no ring that
     /// is there has lost them.
-    fn add_unread(&mut self, files: &[Snapshot], wanted: &dyn Fn(&str) -> bool) {
-        for file in files {
-            let all = file.components.values();
-            for component in all.filter(|c| wanted(&file.component_name(c.id))) {
-                let unread = component.lost[Lost::ReaderLag as usize];
-                self.lost.add(Cause::Told(Lost::ReaderLag as u8), unread);
-            }
+    fn add_unread(&mut self, live: &Live<'_>, wanted: &dyn Fn(&str) -> bool) {
+        for n in unread(live.files.iter().zip(&live.boots), wanted).into_values() {
+            self.lost.add(Cause::Told(Lost::ReaderLag as u8), n);
         }
     }
 

@@ -25,6 +25,7 @@ use crate::{
     merge::{self, Cause, Stream},
     output::text::Line,
     queue::Queue,
+    snapshot::Snapshot,
     wire::record::Lost,
 };
 
@@ -232,26 +233,24 @@ impl Session {
             complain(&format!("{component}: older records were cleared {s}.{us:06} s after boot"));
         }
         let files = self.input.files.iter().zip(boots);
-        for (file, boot) in files.filter(|(_, boot)| wants(boot, u64::MAX)) {
+        let files = files.filter(|(_, boot)| wants(boot, u64::MAX));
+        // What else streams lack was in them before.
+        for (file, boot) in files.clone().filter(|(file, _)| !file.stream) {
             for component in file.components.values() {
                 let name = file.component_name(component.id);
                 if !filter.wants_component(&name) {
                     continue;
                 }
                 let mut of = Missing::default();
-                let unread = Cause::Told(Lost::ReaderLag as u8);
-                match file.stream {
-                    // All others were in it before.
-                    true => of.add(unread, component.lost[Lost::ReaderLag as usize]),
-                    false => {
-                        of.add_named("of ended tasks", component.gone_records);
-                        lost_of(&component.lost).for_each(|(cause, n)| of.add_named(cause, n));
-                    }
-                }
+                of.add_named("of ended tasks", component.gone_records);
+                lost_of(&component.lost).for_each(|(cause, n)| of.add_named(cause, n));
                 // Of several files, the last one has the most.
                 let known: &mut Missing = missing.entry((boot.index, name)).or_default();
                 known.max(of);
             }
+        }
+        for (key, n) in unread(files, |name| filter.wants_component(name)) {
+            missing.entry(key).or_default().add(Cause::Told(Lost::ReaderLag as u8), n);
         }
         for ((_, component), missing) in missing.iter().filter(|(_, m)| !m.is_empty()) {
             complain(&format!(
@@ -283,6 +282,36 @@ impl Session {
         };
         Some(format!(": the log ends {end}, before --since{back}"))
     }
+}
+
+/// Records of rings that were taken from their tasks before the readers of streams had them, by boot
+/// and component. Each file of a recording counts what all up to it lack, from where the first one
+/// began; others begin elsewhere.
+pub fn unread<'a>(
+    files: impl Iterator<Item = (&'a Snapshot, &'a Boot)>,
+    wants: impl Fn(&str) -> bool,
+) -> BTreeMap<(usize, String), u64> {
+    let mut ranges = BTreeMap::<_, Vec<(u64, u64)>>::new();
+    for (file, boot) in files.filter(|(file, _)| file.stream) {
+        for component in file.components.values() {
+            let name = file.component_name(component.id);
+            if wants(&name) {
+                let (from, n) = (component.gone_records, component.lost[Lost::ReaderLag as usize]);
+                let of = ranges.entry((boot.index, name, component.id)).or_default();
+                of.push((from, from.saturating_add(n)));
+            }
+        }
+    }
+    let mut all = BTreeMap::new();
+    for ((boot, name, _), mut ranges) in ranges {
+        ranges.sort_unstable();
+        let (sum, mut end): (&mut u64, _) = (all.entry((boot, name)).or_default(), 0);
+        for (from, to) in ranges {
+            *sum = sum.saturating_add(to.saturating_sub(from.max(end)));
+            end = end.max(to);
+        }
+    }
+    all
 }
 
 /// Says that none of so many is wanted.
