@@ -43,7 +43,7 @@ OF_RUSTC = re.compile(
     r"|suffixes on string literals are invalid|the trait bound .* is not satisfied"
     r"|`.*` doesn't implement `[\w:]+`"
 )  # fmt: skip
-CRATE = re.compile(r"kernel::blog::(?:[a-z]\w*::)*(?=[A-Z])")
+CRATE = re.compile(r"kernel::blog::(?:(?:[a-z]\w*::)*(?=[A-Z])|(?=(?:[a-z]\w*::)*<impl ))")
 ENV = os.environ | {"RUSTC_BOOTSTRAP": "1", "CARGO_TERM_COLOR": "never"}
 
 

@@ -19,6 +19,9 @@ use super::{
 
 /// How many rings are looked at in one go.
 const SCAN: u32 = 256;
+/// The same where there are fewer pages than rings: few can be rich, and a ring that has no page
+/// looks for one whenever its room is full.
+const SCAN_FEW: u32 = 8;
 
 impl<S: Store> Pool<S> {
     /// Says that rings take part that nobody takes or gives back.
@@ -53,9 +56,10 @@ impl<S: Store> Pool<S> {
         if held != 0 && held >= fair.max(least) {
             return None;
         }
+        let scan = if fair == 0 { SCAN_FEW } else { SCAN };
         let (shelf, pages) = (&self.store.shelves()[own], self.pages(own as u32, false));
         let (rings, start) = (self.store.rings(), shelf.cursor.load(Relaxed));
-        for n in 0..SCAN.min(rings) {
+        for n in 0..scan.min(rings) {
             let id = start.wrapping_add(n) % rings;
             let most = match id {
                 ..WARN_RINGS => fair.max(self.warn_pages(id)),
@@ -72,7 +76,7 @@ impl<S: Store> Pool<S> {
                 return Some(page);
             }
         }
-        shelf.cursor.store(start.wrapping_add(SCAN), Relaxed);
+        shelf.cursor.store(start.wrapping_add(scan), Relaxed);
         None
     }
 }

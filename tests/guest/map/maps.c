@@ -112,7 +112,7 @@ static int calls(const char *path)
 	meta = map(fd, &len);
 	if (meta == MAP_FAILED)
 		die("mmap");
-	bool known = !memcmp((const void *)meta->magic, "BLOG_MAP", 8) && meta->version == 2;
+	bool known = !memcmp((const void *)meta->magic, "BLOG_MAP", 8) && meta->version == 3;
 
 	check(known && meta->page_size == PAGE && meta->generation, "there is a meta page");
 	check(fails(mmap(NULL, len + PAGE, PROT_READ, MAP_SHARED, fd, 0), EINVAL),

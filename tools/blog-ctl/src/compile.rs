@@ -511,7 +511,7 @@ mod tests {
             (r#"f:do_read "%d" file->inode->few"#, "bitfield"),
             (r#"f:do_read "%d" file->inode->name"#, "an array"),
             (r#"f:do_read "%s" op"#, "a number"),
-            (r#"f:do_read "%pI4" file"#, "not for it"),
+            (r#"f:do_read "%pI4" file"#, "does not fit its type"),
             (r#"f:do_read "%d" $retval"#, "only a return"),
             (r#"f:do_read%return "%d" op"#, "only $retval"),
             (r#"f:do_read+4 "%d" op"#, "only at the start"),

@@ -10,8 +10,8 @@
 //! The structures of this file are `repr(C)`, without implicit padding, and only grow at the end:
 //! each has its size beside its magic. Rings begin with a [`RingHead`](super::ring::RingHead). For
 //! what else is laid out by the compiler, the root has sizes and offsets ([`SlotLayout`],
-//! [`TlsLayout`], [`TaskLayout`]). All addresses are virtual ones of the kernel, or 0. Counts beside
-//! an address bound each walk.
+//! [`TlsLayout`], [`TaskLayout`]). All addresses are virtual ones of the kernel, or 0. Counts
+//! beside an address bound each walk.
 //!
 //! # What a dump may show
 //!
@@ -36,8 +36,8 @@ use super::file::{
 ///
 /// Until version 6, the root had the offsets of a ring's fields. Until version 5, pages could be
 /// split into chunks, rings had no room of their own, and slots were in parts that arrays lead to.
-/// Until version 4, all tables were flat. In version 3, the root had other ticks, and pairs of clocks
-/// without `local`.
+/// Until version 4, all tables were flat. In version 3, the root had other ticks, and pairs of
+/// clocks without `local`.
 pub const VERSION: u32 = 7;
 /// From this version on, each ring has a page of its own.
 pub const SINCE_ROOM: u32 = 6;

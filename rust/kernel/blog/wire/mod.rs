@@ -3,8 +3,8 @@
 //! The bytes that leave the kernel: records, pages, snapshot files, and crash dumps.
 //!
 //! Each format is defined once: here, or if it is only a part's, in the folder of that. The kernel
-//! writes by these files, and the crate `blog-wire`, for programs that read, links to them. They need
-//! nothing but `core`, never allocate, and hold no state.
+//! writes by these files, and the crate `blog-wire`, for programs that read, links to them. They
+//! need nothing but `core`, never allocate, and hold no state.
 
 /// Defines an enum by the numbers of its variants, of this type.
 macro_rules! numbered {
@@ -56,8 +56,8 @@ macro_rules! named {
 }
 
 /// Defines a structure by its size and its fields, which have neither padding between them nor
-/// after them. `from`: the size in the first version, to which later ones have added fields. Who uses
-/// it imports [`Field`](field::Field).
+/// after them. `from`: the size in the first version, to which later ones have added fields. A user
+/// imports [`Field`](field::Field).
 //
 // The macros of the kernel crate read this folder, too, and can export none.
 #[cfg_attr(not(proc_macro), macro_export)]

@@ -2,9 +2,9 @@
 
 //! A ring as dumps, mapped memory and the next boot find it: its head, and the ring's own page.
 //!
-//! Whoever reads it has a version of all around it, which is another one where this changes:
-//! `dump::VERSION`, and those of `blog/parts/map` and `blog/parts/persist`. It may change at any
-//! time while it is read; each of those says what may be believed.
+//! A change of its layout is another version of all that has rings: `dump::VERSION`, and those of
+//! `blog/parts/map` and `blog/parts/persist`. A ring may change at any time while it is read; each
+//! of those says what may be believed.
 
 use super::field::Field;
 
