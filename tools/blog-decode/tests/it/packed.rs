@@ -2,7 +2,11 @@
 
 //! Files that are packed: cut off, damaged, of several members, and larger than they look.
 
-use std::{collections::HashSet, fs, io::Write};
+use std::{
+    collections::HashSet,
+    fs,
+    io::{Read, Write},
+};
 
 use crate::common::{
     rig::{Rig, Said},
@@ -142,6 +146,18 @@ fn a_flipped_bit_costs_what_is_behind_it() {
         let (first, said_of_both) = shown(&rig, &file, &both);
         assert_eq!((first, said_of_both), (records, said), "{form}");
     }
+}
+
+#[test]
+fn of_a_few_bytes_of_xz_those_before_the_damage_are_read() {
+    let plain = &snapshot()[..10_000];
+    let mut bytes = packed(plain, "xz");
+    let at = bytes.len() * 9 / 10;
+    bytes[at] ^= 0x10;
+    let mut seen = Vec::new();
+    let read = unpack::reader(&bytes[..]).unwrap().read_to_end(&mut seen);
+    assert!(read.is_err() && seen.len() > 5000, "{read:?}: {}", seen.len());
+    assert!(plain.starts_with(&seen));
 }
 
 #[test]

@@ -30,6 +30,8 @@ const MAGIC: usize = 6;
 const WINDOW: usize = 64 << 10;
 /// So much is unpacked at once. What a damaged member gives with the damage is lost.
 const CHUNK: usize = 16 << 10;
+/// The same of xz, whose decoder gives nothing if it finds damage later in the same chunk.
+const XZ_CHUNK: usize = 512;
 /// What is packed more often stays so.
 const LAYERS: u32 = 4;
 /// More memory isn't taken to unpack what xz has packed; `xz -9` needs a quarter of it.
@@ -266,7 +268,10 @@ impl Member<'_> {
             Self::Plain(_) | Self::Skipped(_) | Self::Ended => Ok(0),
             Self::Gzip(gzip) => Ok(gzip.read(to)?),
             Self::Zstd(zstd, input) => zstd.unpack(input, to),
-            Self::Xz(xz) => Ok(xz.read(to)?),
+            Self::Xz(xz) => {
+                let len = to.len().min(XZ_CHUNK);
+                Ok(xz.read(&mut to[..len])?)
+            }
         }
     }
 
