@@ -257,7 +257,7 @@ pub(crate) unsafe fn publish(state: &State) {
 
 /// The component in a slot, which stays while interrupts are off.
 fn state_in(slot: u32, _guard: &tasks::TlsGuard) -> Option<&State> {
-    // SAFETY: By the requirement of `publish`: `quiesce` waits for who has the guard.
+    // SAFETY: By the requirement of `publish`: `quiesce` waits for the holder of the guard.
     unsafe { STATES.get(slot as usize)?.load(Acquire).as_ref() }
 }
 

@@ -170,7 +170,7 @@ fn free_removed() {
     sys::quiesce::quiesce();
     let _guard = FREEING.lock();
     while !next.is_null() {
-        // SAFETY: It was a box, and nobody who has found it is left.
+        // SAFETY: It was a box, and all that have found it have ended.
         let removed = unsafe { KBox::from_raw(next) };
         next = removed.next.load(Relaxed);
     }
