@@ -58,20 +58,23 @@ impl Drop for Mapped {
 ///
 /// # Invariants
 ///
-/// The value is at the start of a page of [`alloc_pages`], which goes with this.
-pub(crate) struct Kept<T: 'static>(&'static T);
+/// The value is at the start of a page of [`alloc_pages`], which this owns.
+pub(crate) struct Kept<T>(NonNull<T>);
+
+// SAFETY: It owns the value, as a box does.
+unsafe impl<T: Send> Send for Kept<T> {}
+// SAFETY: As above.
+unsafe impl<T: Sync> Sync for Kept<T> {}
 
 impl<T> Kept<T> {
     /// Process context, and not where reclaim waits for the caller.
     pub(crate) fn new(value: T) -> Result<Self> {
         const { assert!(!mem::needs_drop::<T>() && size_of::<T>() <= PAGE_SIZE) };
         let page = NonNull::new(alloc_pages(1).cast::<T>()).ok_or(ENOMEM)?;
+        // SAFETY: There is room for it.
+        unsafe { page.write(value) };
         // INVARIANT: It is there.
-        // SAFETY: There is room for it, and nobody frees it before `drop`.
-        Ok(Self(unsafe {
-            page.write(value);
-            page.as_ref()
-        }))
+        Ok(Self(page))
     }
 }
 
@@ -79,13 +82,14 @@ impl<T> Deref for Kept<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.0
+        // SAFETY: By the type invariants.
+        unsafe { self.0.as_ref() }
     }
 }
 
 impl<T> Drop for Kept<T> {
     fn drop(&mut self) {
         // SAFETY: By the type invariants; nobody uses it any more.
-        unsafe { free_pages(ptr::from_ref(self.0).cast_mut().cast()) };
+        unsafe { free_pages(self.0.as_ptr().cast()) };
     }
 }
