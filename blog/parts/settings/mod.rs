@@ -107,7 +107,7 @@ impl BootSetting {
     }
 }
 
-struct BootSettings(KVec<BootSetting>);
+struct BootSettings(KVec<Arc<BootSetting>>);
 
 global_lock! {
     // SAFETY: `start` is called before anything else here.
@@ -115,7 +115,7 @@ global_lock! {
 }
 
 impl BootSettings {
-    fn add(&mut self, new: BootSetting) -> Result {
+    fn add(&mut self, new: Arc<BootSetting>) -> Result {
         // What the new one says of all its names again is gone.
         self.0.retain(|old| !new.covers(old));
         if self.0.iter().map(|old| old.text.len() + 1).sum::<usize>() + new.text.len() >= BYTES_MAX
@@ -148,7 +148,8 @@ fn start() {
     // SAFETY: Called once, first.
     unsafe { SETTINGS.init() };
     let add = |text: &str| {
-        let result = BootSetting::parse(text).and_then(|new| SETTINGS.lock().add(new));
+        let new = BootSetting::parse(text).and_then(|new| Ok(Arc::new(new, GFP_KERNEL)?));
+        let result = new.and_then(|new| SETTINGS.lock().add(new));
         if let Err(e) = result {
             pr_warn!("component={text}: {e:?}, left out\n");
         }
@@ -182,14 +183,14 @@ unsafe extern "C" fn blog_set_components(text: *const c_char) -> c_int {
     let text = unsafe { CStr::from_char_ptr(text) };
     from_result(|| {
         let text = str::from_utf8(text.to_bytes()).map_err(|_| EINVAL)?;
+        let mut all = KVec::new();
         for text in split(text) {
-            BootSetting::parse(text)?;
+            all.push(Arc::new(BootSetting::parse(text)?, GFP_KERNEL)?, GFP_KERNEL)?;
         }
         let mut result = Ok(0);
-        for text in split(text) {
-            SETTINGS.lock().add(BootSetting::parse(text)?)?;
+        for new in &all {
+            SETTINGS.lock().add(new.clone())?;
             // Without the lock, for which new components wait: this may take a grace period each.
-            let new = BootSetting::parse(text)?;
             for state in components() {
                 result = result.and(new.apply_to(&state).map(|()| 0));
             }
