@@ -6,6 +6,7 @@
 //! number of threads. There are so many jobs on their way, and no more.
 
 use std::{
+    io::{self, Write},
     sync::mpsc::{sync_channel, Receiver, SyncSender},
     thread::{Builder, Scope},
 };
@@ -79,6 +80,25 @@ impl<'a, J: Send + 'a, R: Send + 'a> Queue<'a, J, R> {
         let next = self.threads[self.received % self.threads.len()].1.recv();
         self.received += 1;
         next.ok()
+    }
+}
+
+impl<'a, J: Send + 'a> Queue<'a, J, io::Result<Vec<u8>>> {
+    /// Gives a job to a thread, after the result is written that has to be taken before.
+    pub fn push_to(&mut self, job: J, out: &mut impl Write) -> io::Result<()> {
+        if let Some(made) = self.full() {
+            out.write_all(&made?)?;
+        }
+        self.push(job);
+        Ok(())
+    }
+
+    /// Writes all results that are left.
+    pub fn end_to(&mut self, out: &mut impl Write) -> io::Result<()> {
+        while let Some(made) = self.pop() {
+            out.write_all(&made?)?;
+        }
+        Ok(())
     }
 }
 

@@ -150,19 +150,13 @@ impl<'a, W: Write> Packed<'a, W> {
     }
 
     fn pack(&mut self, is_last: bool) -> io::Result<()> {
-        if let Some(packed) = self.packer.full() {
-            self.parts.write_all(&packed?)?;
-        }
-        self.packer.push((mem::take(&mut self.piece), is_last));
-        Ok(())
+        self.packer.push_to((mem::take(&mut self.piece), is_last), &mut self.parts)
     }
 
     /// Ends it.
     fn finish(mut self) -> io::Result<(W, ReportPacker<'a>)> {
         self.pack(true)?;
-        while let Some(packed) = self.packer.pop() {
-            self.parts.write_all(&packed?)?;
-        }
+        self.packer.end_to(&mut self.parts)?;
         Ok((self.parts.end()?, self.packer))
     }
 }

@@ -724,21 +724,14 @@ impl<'a, 'w> Packets<'a, 'w> {
     }
 
     fn pack(&mut self) -> io::Result<()> {
-        if let Some(packed) = self.packer.full() {
-            self.file.write_all(&packed?)?;
-        }
-        self.packer.push(mem::take(&mut self.waiting));
-        Ok(())
+        self.packer.push_to(mem::take(&mut self.waiting), &mut self.file)
     }
 
     fn end(&mut self) -> io::Result<()> {
         if !self.waiting.is_empty() {
             self.pack()?;
         }
-        while let Some(packed) = self.packer.pop() {
-            self.file.write_all(&packed?)?;
-        }
-        Ok(())
+        self.packer.end_to(&mut self.file)
     }
 }
 
