@@ -16,9 +16,15 @@
 #ifndef _LINUX_BLOG_CALL_H
 #define _LINUX_BLOG_CALL_H
 
+#include <linux/kconfig.h>
+
+/* Before printk.h, which includes blog_capture.h */
+#if IS_REACHABLE(CONFIG_BLOG) && IS_ENABLED(CONFIG_BLOG_CCALL)
+#define __BLOG_CALLS
+#endif
+
 #include <linux/args.h>
 #include <linux/compiler.h>
-#include <linux/kconfig.h>
 #include <linux/printk.h>
 #include <linux/stringify.h>
 #include <linux/types.h>
@@ -99,7 +105,7 @@ struct blog_component {
 		__VA_ARGS__							\
 	}
 
-#if IS_REACHABLE(CONFIG_BLOG) && IS_ENABLED(CONFIG_BLOG_CCALL)
+#ifdef __BLOG_CALLS
 
 /*
  * Symbols around what an object file has in a table, and the number of the BLog that it was built

@@ -4,9 +4,9 @@
  * dev_dbg(), netdev_dbg(), drm_dbg() and macros made of them, and those of subsystems that call
  * blog_capture_call().
  *
- * A module is captured if its Makefile says "BLOG_CAPTURE := y", or if CONFIG_BLOG_CAPTURE names
- * it; kbuild defines BLOG_CAPTURE for its files then. Each call is a call site of a component with
- * the module's name, whether dynamic debug prints it or not.
+ * A module is captured if its Makefile says "BLOG_CAPTURE := y", or if the kernel's configuration
+ * names it; kbuild defines BLOG_CAPTURE for its files then. Each call is a call site of a component
+ * with the module's name, whether dynamic debug prints it or not.
  *
  * The macros that print call blog_capture() with the function that prints. It evaluates the
  * arguments of a call once, for the record and for the print, and not at all if there is neither.
@@ -18,10 +18,16 @@
 
 #define __blog_list(...)		__VA_ARGS__
 
-#if defined(BLOG_CAPTURE) && IS_REACHABLE(CONFIG_BLOG) && IS_ENABLED(CONFIG_BLOG_CCALL)
-
+/*
+ * printk.h includes this file, so a configuration symbol here would compile nearly every file anew
+ * when it changes. blog_call.h has them.
+ */
+#ifdef BLOG_CAPTURE
 #include <linux/blog_call.h>
 #include <linux/ratelimit_types.h>
+#endif
+
+#if defined(BLOG_CAPTURE) && defined(__BLOG_CALLS)
 
 #define __blog_captured		CONCATENATE(blog_captured_, __KBUILD_MODNAME)
 
