@@ -160,26 +160,32 @@ def decoder() -> Path:
 Tap = Callable[[Iterable[str]], None]
 
 
+def results(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The tests that lines of TAP have, each with its problem, which lines before it explain. The
+    plan, a line "1..N", shows that none is missing."""
+    seen, plan = 0, None
+    said: list[str] = []
+    for line in lines:
+        plan = int(line[3:]) if re.match(r"1\.\.\d+$", line) else plan
+        found = re.match(r"(not )?ok - (.*)$", line)
+        if not found:
+            said.append(line)
+            continue
+        seen += 1
+        bad, name = found.groups()
+        yield name, ("\n".join(said[-20:]) or name) if bad else ""
+        said.clear()
+    assert seen == plan, f"{seen} tests, planned are {plan}:\n" + "\n".join(said[-20:])
+
+
 @pytest.fixture
 def tap(subtests: pytest.Subtests) -> Tap:
-    """Makes a subtest of each line of TAP; other lines explain a failure. The plan, a line
-    "1..N", shows that none is missing."""
+    """Makes a subtest of each test of TAP."""
 
     def report(lines: Iterable[str]) -> None:
-        seen, plan = 0, None
-        said: list[str] = []
-        for line in lines:
-            plan = int(line[3:]) if re.match(r"1\.\.\d+$", line) else plan
-            found = re.match(r"(not )?ok - (.*)$", line)
-            if not found:
-                said.append(line)
-                continue
-            seen += 1
-            bad, name = found.groups()
+        for name, problem in results(lines):
             with subtests.test(msg=name):
-                assert not bad, "\n".join(said[-20:]) or name
-            said.clear()
-        assert seen == plan, f"{seen} tests, planned are {plan}:\n" + "\n".join(said[-20:])
+                assert not problem, problem
 
     return report
 
