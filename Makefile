@@ -29,9 +29,9 @@ demo-stock: ## The same with a driver in C on Debian's unmodified kernel: KERNEL
 	@scripts/setup --stock
 	@scripts/demo --stock
 
-test: ## Run CI's tests; narrow them: TIER=fast|full|deep SUITE=crash CASE=abba
+test: ## Run CI's tests; others: TIER=fast|full|deep PART=1/6 SUITE=crash CASE=abba
 	@scripts/setup $(if $(filter deep,$(TIER)),--deep,--tests $(SUITE))
-	@scripts/test -t $(or $(TIER),full) $(if $(CASE),-k "$(CASE)") $(SUITE)
+	@scripts/test -t $(or $(TIER),full) $(if $(PART),-p $(PART)) $(if $(CASE),-k "$(CASE)") $(SUITE)
 
 ##@ Single steps
 setup: ## Install what is missing for demo and kernels (needs root; Debian, Ubuntu)

@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Shared by every suite: kernels, folder, TAP, and the last lines over all suites.
+"""Shared by every suite: choice of tests, kernels, folder, TAP, and what a run prints.
 
-A suite is a file tests/suites/test_NAME.py. The runner reads its constants before it starts:
-
-    SECONDS = 30          how long it takes, so that long ones start first
-    TIER = "fast"         it is in the fast tier, too; "deep": only in the deep one
-
-A test with the mark @pytest.mark.tier("deep") runs only in that tier. A test with the mark
-@pytest.mark.kernels("x86", "uml") gets these kernels by vm.kernel(); those of all tests that run
-are built before the first one starts. A suite may have either mark: pytestmark.
+A suite is a file tests/suites/test_NAME.py. tests/tiers.toml says which tests run when. A test with
+the mark @pytest.mark.kernels("x86", "uml") gets these kernels by vm.kernel(); those of all tests
+that run are built before the first one starts. A suite may have the mark: pytestmark.
 
 Results are tests and, within one test, subtests: a guest's TAP lines, say.
 """
@@ -21,28 +16,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import plan
 import pytest
 import vm
+from _pytest.junitxml import xml_key
 
 sys.dont_write_bytecode = True
 TOP = vm.TOP
 CACHE = vm.places()[2]
-TIERS = ("fast", "full", "deep")
+TIERS, SECONDS = plan.Tiers(plan.TABLE.read_text()), plan.Seconds(plan.TIMES.read_text())
 # Seconds that a test may take; a command that it runs may take less, so that its output is shown.
 LIMIT, DEEP_LIMIT = 1800, 4 * 3600
 
 
 # --- choice of suites -------------------------------------------------------------
-
-
-def constant(suite: Path, name: str, default: str) -> str:
-    """The value of a constant in a suite's file, which isn't imported."""
-    found = re.search(rf"^{name} = \"?([^\"\n]*)", suite.read_text(), re.MULTILINE)
-    return found[1] if found else default
 
 
 def files(*patterns: str) -> list[str]:
@@ -58,9 +50,8 @@ def named(config: pytest.Config) -> list[Path]:
     return [Path(arg.split("::")[0]).absolute() for arg in config.args]
 
 
-def in_tier(suite: Path, tier: str) -> bool:
-    """Each tier contains the tiers before it."""
-    return TIERS.index(constant(suite, "TIER", "full")) <= TIERS.index(tier)
+def suite_of(path: Path) -> str:
+    return path.stem.removeprefix("test_")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -76,32 +67,53 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--tier", choices=TIERS, default="full")
+    parser.addoption("--tier", choices=plan.TIERS, default="full")
+    parser.addoption("--part", metavar="N/M", default="1/1", help="the Nth of M parts of the tests")
+    parser.addoption("--list", action="store_true", help="only print the tests, and why at night")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leaves out suites of another tier, unless they are named."""
-    if collection_path in named(config):
+    if collection_path in named(config) or not collection_path.match("test_*.py"):
         return None
-    is_suite = collection_path.match("test_*.py")
-    return True if is_suite and not in_tier(collection_path, config.option.tier) else None
+    return None if TIERS.may_run(suite_of(collection_path), config.option.tier) else True
+
+
+def planned(item: pytest.Item) -> plan.Test:
+    return plan.Test(suite_of(item.path), item.name, frozenset(kernels_of(item)))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Long suites first. A suite's tests run in one process, in their order. Each has a limit."""
-    tier = TIERS.index(config.option.tier)
-    late = [
-        item
-        for item in items
-        if (mark := item.get_closest_marker("tier")) and TIERS.index(mark.args[0]) > tier
-    ]
-    config.hook.pytest_deselected(items=late)
-    items[:] = [item for item in items if item not in late]
-    items.sort(key=lambda item: -int(constant(item.path, "SECONDS", "1")))
+    """Leaves the tests of the tier and of the part, the longest suite first. A suite's tests run in
+    one process, in their order. Each has a limit."""
+    most, paths = plan.TIERS.index(config.option.tier), named(config)
+    tests = {item: planned(item) for item in items}
+    tiers = {item: TIERS.of(test, item.path in paths) for item, test in tests.items()}
+    everything = not any(path.is_file() for path in paths) and config.option.tier == "deep"
+    if config.option.list and everything and (unused := TIERS.unused()):
+        raise pytest.UsageError(f"tests/tiers.toml names what is no test: {', '.join(unused)}")
+    wanted = [item for item in items if plan.TIERS.index(tiers[item][0]) <= most]
+    number, count = map(int, config.option.part.split("/"))
+    part = plan.share([tests[item] for item in wanted], SECONDS, count)[number - 1]
+    chosen = set(part.tests)
+    wanted = [item for item in wanted if tests[item] in chosen]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(wanted)])
+    took: Counter[Path] = Counter()
+    for item in wanted:
+        took[item.path] += round(1000 * SECONDS.of(tests[item]))
+    items[:] = sorted(wanted, key=lambda item: -took[item.path])
     for item in items:
-        deep = "deep" in (config.option.tier, constant(item.path, "TIER", "full"))
+        deep = "deep" in (config.option.tier, tiers[item][0])
         item.add_marker(pytest.mark.timeout(DEEP_LIMIT if deep else LIMIT))
+    if config.option.list:
+        for item in items:
+            test, (tier, reason) = tests[item], tiers[item]
+            print(f"{tier} {SECONDS.of(test):6.1f} s  {test.suite}::{test.name}  {reason}".rstrip())
+        print(
+            f"{len(items)} tests, {part.wall() / 60:.0f} minutes with kernels, two suites at a time"
+        )
+        items.clear()
 
 
 # --- kernels ----------------------------------------------------------------------
@@ -127,13 +139,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         command = [str(TOP / "scripts/build-kernel"), flavour]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, check=False)
         problem = "it could not be built: see above" if done.returncode else ""
-        note(f"{KERNEL}{flavour}", since, problem)
+        note(f"{plan.KERNEL}{flavour}", since, problem)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """vm.kernel() refuses a kernel that this test does not ask for."""
-    problems = {name.removeprefix(KERNEL): problem for name, *_, problem in noted()}
+    problems = {name.removeprefix(plan.KERNEL): problem for name, *_, problem in noted()}
     vm.asked = {flavour: problems[flavour] for flavour in kernels_of(item)}
     vm.patience = 0.8 * item.get_closest_marker("timeout").args[0]  # type: ignore[union-attr]
 
@@ -244,13 +256,9 @@ def for_guest(program: Path, stripped: Path) -> dict[str, Path]:
     return {path.lstrip("/"): Path(path) for path in libraries} | {f"bin/{program.name}": stripped}
 
 
-def by_tier(**kernels: str) -> list[Any]:
-    """Kernels as parameters of a test, by the tier from which on it runs with them."""
-    return [
-        pytest.param(name, marks=[pytest.mark.tier(tier), pytest.mark.kernels(name)])
-        for tier, names in kernels.items()
-        for name in names.split()
-    ]
+def by_kernel(*names: str) -> list[Any]:
+    """Kernels as parameters of a test: tests/tiers.toml says which ones are built for the gate."""
+    return [pytest.param(name, marks=pytest.mark.kernels(name)) for name in names]
 
 
 def built(program: str) -> Path:
@@ -273,7 +281,6 @@ def biglog(what: str, count: int, of: int, folder: Path) -> Path:
 # By this variable, all processes of a run share a file with a line for each stage: its name, its
 # seconds, those of CPUs, the load at its end, and what went wrong.
 NOTES = "BLOG_TEST_NOTES"
-KERNEL = "kernel "
 
 
 def spent() -> tuple[float, float]:
@@ -293,22 +300,63 @@ def noted() -> list[list[str]]:
 
 
 class Summary:
-    """Names subtests in pytest's lists and in its JUnit XML, and ends the run with the stages and one
-    line."""
+    """Prints a line for each suite that has ended, and each failure at once; names subtests in
+    pytest's lists and in its JUnit XML; and ends the run with the stages and one line."""
 
     def __init__(self) -> None:
         self.since = spent()
+        self.left: Counter[str] = Counter()  # tests of each suite
+        self.took: Counter[str] = Counter()
+        self.counts: dict[str, Counter[str]] = defaultdict(Counter)
+
+    def expect(self, ids: Iterable[str]) -> None:
+        if not self.left:
+            self.left.update(suite_of(Path(name.split("::")[0])) for name in ids)
+
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        self.expect(ids)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.expect(item.nodeid for item in session.items)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_teststatus(
+        self,
+    ) -> Generator[None, tuple[str, str, str], tuple[str, str, str]]:
+        """No letters."""
+        category, _, word = yield
+        return category, "", word
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        path, _, name = report.nodeid.partition("::")
+        suite = suite_of(Path(path))
         if isinstance(report, pytest.SubtestReport):
             report.nodeid += f": {report.context.msg}"
+            name += f": {report.context.msg}"
+            report.duration = 0.0  # it is part of the test's
+        self.took[suite] += round(1000 * report.duration)
+        if report.failed or report.when == "call" or report.skipped:
+            self.counts[suite][report.outcome] += 1
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            why = crash.message if crash else str(report.longrepr)
+            print(f"FAILED {suite}::{name}: {why.strip().splitlines()[0]}", flush=True)
+        if report.when == "teardown":
+            self.left[suite] -= 1
+            if not self.left[suite]:
+                said = ", ".join(f"{n} {what}" for what, n in sorted(self.counts[suite].items()))
+                print(f"{suite:<12} {self.took[suite] / 1000:6.1f} s  {said}", flush=True)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
-        yield
         # Kernels are stages of their own: what they took isn't the suites'.
-        wall, cpu = (sum(int(row[n]) for row in noted()) for n in (1, 2))
+        kernels = noted()
+        if xml := session.config.stash.get(xml_key, None):
+            for name, seconds, *_ in kernels:
+                xml.add_global_property(name, seconds)
+        yield
+        wall, cpu = (sum(int(row[n]) for row in kernels) for n in (1, 2))
         note("suites", (self.since[0] + wall, self.since[1] + cpu))
         set_up = CACHE / "logs/stages"  # by first_stage() of scripts/lib/lib.sh
         first = (
@@ -334,5 +382,6 @@ class Summary:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
+    option = session.config.option
+    if not (hasattr(session.config, "workerinput") or option.collectonly or option.list):
         session.config.pluginmanager.register(Summary())

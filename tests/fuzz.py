@@ -90,8 +90,10 @@ class Target:
             errors="replace", check=False)  # fmt: skip
 
     def fuzz(self, seconds: int) -> subprocess.CompletedProcess[str]:
+        """All inputs, and new ones for some seconds."""
+        limit = f"-max_total_time={seconds}" if seconds else "-runs=0"
         return self.run(
-            f"-max_total_time={seconds}", "-max_len=65536", "-print_final_stats=1",
+            limit, "-max_len=65536", "-print_final_stats=1",
             self.found, self.kept, self.built)  # fmt: skip
 
     def merge(self) -> None:
@@ -128,7 +130,7 @@ def main() -> int:
     )
     parser.add_argument("target", choices=TARGETS)
     args = parser.parse_args()
-    target = Target(args.target, vm.places()[2] / "test/fuzz" / args.target)
+    target = Target(args.target, vm.places()[2] / f"test/fuzz/new-{args.target}")
     if args.add:
         shutil.copy(args.add, target.kept)
         target.pack()

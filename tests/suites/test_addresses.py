@@ -9,8 +9,6 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-SECONDS = 90
-
 pytestmark = pytest.mark.kernels("uml")
 
 ADDRESSES = re.compile(r"0x[0-9a-f]{8,} 0x[0-9a-f]{8,}")

@@ -19,9 +19,6 @@ from test_kernels import END, HERE, PATIENCE, Built, Tree, build, in_root, root,
 
 __all__ = ["root", "tree"]  # fixtures
 
-SECONDS = 900
-TIER = "deep"
-
 KERNELS = ["6.12", "7.3"]
 CPUS = {
     "max": ("max", "", ""),

@@ -12,18 +12,16 @@ import pytest
 from bench import bounds, plot, tables, traffic
 from bench import run as benchmark
 from bench.samples import DifferentRuns, Missing, Run
-from conftest import TOP, by_tier
+from conftest import TOP, by_kernel
 from conftest import Run as Shell
-
-SECONDS = 120
 
 
 @pytest.mark.parametrize(
     "setup",
     [
         pytest.param("instructions", marks=pytest.mark.kernels("x86")),
-        pytest.param("core", marks=[pytest.mark.tier("deep"), pytest.mark.kernels("x86-core")]),
-        *by_tier(full="stock", deep="arm64"),
+        pytest.param("core", marks=pytest.mark.kernels("x86-core")),
+        *by_kernel("stock", "arm64"),
     ],
 )
 def test_bounds(setup: str, work: Path, subtests: pytest.Subtests) -> None:

@@ -12,9 +12,6 @@ import pytest
 import vm
 from conftest import TOP, Run, Tap
 
-SECONDS = 60
-TIER = "deep"
-
 pytestmark = pytest.mark.kernels("x86-y")
 
 HERE = TOP / "tests/guest/binder"

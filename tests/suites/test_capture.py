@@ -11,9 +11,6 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-SECONDS = 5
-TIER = "fast"
-
 pytestmark = pytest.mark.kernels("uml")
 
 MODULE = "blog_capture_kunit"

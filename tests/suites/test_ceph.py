@@ -15,9 +15,6 @@ import pytest
 import vm
 from conftest import TOP, Run, masked
 
-SECONDS = 400
-TIER = "deep"
-
 pytestmark = pytest.mark.kernels("uml-net")
 
 HERE = TOP / "tests/guest/ceph"

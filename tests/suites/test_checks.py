@@ -11,8 +11,6 @@ import pytest
 from e2e import checks, pattern, records
 
 SETUP = "pytest"
-TIER = "fast"
-
 Item = dict[str, Any]
 Items = list[Item]
 

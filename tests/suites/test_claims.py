@@ -15,8 +15,6 @@ import pytest
 import vm
 from conftest import TOP, Run, files, offline
 
-SECONDS = 30
-
 
 def has_sys_admin() -> bool:
     found = re.search(r"^CapEff:\t(\w+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
@@ -50,7 +48,6 @@ def test_make_demo_stock_needs_no_network(sh: Run) -> None:
     assert "The log has 2001 requests: 2000 done, 1 failed." in said, said
 
 
-@pytest.mark.tier("deep")
 def test_a_copy_of_one_s_own_tree_is_built(work: Path, sh: Run) -> None:
     """A change there is in the next build, and nothing else changes the tree."""
     own = work / "linux"

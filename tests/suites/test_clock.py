@@ -16,8 +16,6 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-SECONDS = 120
-
 pytestmark = pytest.mark.kernels("x86")
 
 # The clock, and what happens to it besides a sleep

@@ -13,8 +13,6 @@ import pytest
 import vm
 from conftest import TOP, Run, built
 
-SECONDS = 40
-
 TORTURE = TOP / "tests/guest/torture"
 # Writers in tasks, short-lived ones, softirqs and hard interrupts
 KINDS = "worker storm timer tasklet hrtimer"
@@ -43,7 +41,6 @@ def logs(kernel: vm.Kernel, here: Path) -> None:
     assert found and min(map(int, found.groups())) >= LEAST, done.stdout
 
 
-@pytest.mark.tier("deep")
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_alone(part: str, work: Path, sh: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLOG_PART", part)

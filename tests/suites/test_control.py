@@ -8,8 +8,6 @@ import pytest
 import vm
 from conftest import TOP, Run, Tap
 
-SECONDS = 13
-
 # A value of each parameter that isn't its default
 PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "counts": "Y",
               "kdump": "Y", "last_words": "3", "max_kb": "8192", "persist": "nothing"}  # fmt: skip

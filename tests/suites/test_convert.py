@@ -23,8 +23,6 @@ from convert import check_perfetto
 from convert.check_perfetto import Message
 from playwright.sync_api import Browser, Page, sync_playwright
 
-SECONDS = 30
-
 GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
 NEWCOMER = TOP / "tools/blog-decode/tests/newcomer"
 RECORDS = 20003
@@ -736,7 +734,6 @@ def memory_of_largest() -> int:
     return max(all_kib) << 10
 
 
-@pytest.mark.tier("deep")
 def test_html_of_five_million(browser: Browser, work: Path, decoder: Path, sh: Run) -> None:
     """They open in 5 s and need 400 MiB then, and a search goes through them."""
     records, report = 5_000_000, work / "five.html"

@@ -17,7 +17,6 @@ import conftest
 import pytest
 from conftest import TOP
 
-SECONDS = 60
 ANY = TOP / "packaging/anykernel"
 
 

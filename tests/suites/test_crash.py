@@ -24,18 +24,14 @@ from crash.cases import Case
 from crash.check import Tools, Wrong
 from crash.truth import Truth
 
-SECONDS = 130
-
 HERE = TOP / "tests/guest/crash"
 RECORDS = 1000
 # A guest on a busy machine. Its console always names the event that it waits for.
 PATIENCE = 300
 CASES = [
-    pytest.param(case, id=case.name,
-                 marks=[pytest.mark.tier(tier), pytest.mark.kernels(case.flavour)])
-    for tier, of_tier in (("full", cases.SHORT), ("deep", cases.LONG))
-    for case in of_tier
-]  # fmt: skip
+    pytest.param(case, id=case.name, marks=pytest.mark.kernels(case.flavour))
+    for case in (*cases.SHORT, *cases.LONG)
+]
 
 
 @pytest.fixture(scope="module")
@@ -279,7 +275,6 @@ def crowd_whole(tools: Tools, snapshot: Path, crowd: int) -> int:
     return total
 
 
-@pytest.mark.tier("deep")
 @pytest.mark.kernels("x86")
 @pytest.mark.parametrize(
     ("crowd", "mem"),

@@ -13,13 +13,7 @@ import vm
 from conftest import Tap
 from e2e import judge, load
 
-SECONDS = 600
-TIER = "deep"
-
 pytestmark = pytest.mark.kernels("x86-debug")
-
-deep_only = pytest.mark.tier("deep")
-LOADS = [pytest.param(name, marks=() if name == "lossy" else deep_only) for name in load.LOADS]
 
 
 @pytest.fixture
@@ -35,7 +29,7 @@ def test_kunit(work: Path, subtests: pytest.Subtests) -> None:
     ran.check(subtests)
 
 
-@pytest.mark.parametrize("name", LOADS)
+@pytest.mark.parametrize("name", load.LOADS)
 def test_load(name: str, deep: bool, work: Path, decoder: Path, subtests: pytest.Subtests) -> None:
     """Lossy: while three in ten of BLog's allocations fail, and its size changes."""
     what = replace(load.LOADS[name], ios=100_000 if deep else 10_000)
@@ -45,7 +39,7 @@ def test_load(name: str, deep: bool, work: Path, decoder: Path, subtests: pytest
     judge.prove(work / name, vm.kernel("x86-debug"), what, decoder, subtests, seconds=seconds)
 
 
-@pytest.mark.parametrize("script", ["faults", pytest.param("control", marks=deep_only)])
+@pytest.mark.parametrize("script", ["faults", "control"])
 def test_guest(script: str, deep: bool, work: Path, tap: Tap) -> None:
     """Each allocation fails once, then they fail at random; nothing leaks."""
     machine = vm.Machine(cpus=2, mem=1536, args="page_owner=on")

@@ -17,9 +17,6 @@ import pytest
 import vm
 from conftest import TOP, Run, Tap
 
-TIER = "deep"
-SECONDS = 900
-
 # A guest on a busy machine
 PATIENCE = 900
 IMAGE_GB = 3

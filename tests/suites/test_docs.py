@@ -16,11 +16,9 @@ from typing import Any
 
 import pytest
 import vm
-from conftest import TOP, Run, constant, files
+from conftest import TOP, Run, files
 
 from docs import formats
-
-SECONDS = 40
 
 FORMATS: Any = formats
 KERNEL_PAGES = sorted(TOP.glob("Documentation/blog/*.rst"))
@@ -364,16 +362,8 @@ def test_the_page_for_the_decoder_has_all_variables_of_the_environment() -> None
 
 def test_the_table_of_suites_is_complete() -> None:
     page = (TOP / "docs/testing.rst").read_text()
-    tiers = {
-        path.stem.removeprefix("test_"): constant(path, "TIER", "full")
-        for path in TOP.glob("tests/suites/test_*.py")
-    }
-    said = {row[0].strip("`"): row[2] for row in rows(page, "suite  ")}
-    assert said.keys() == tiers.keys()
-    deep = {name for name, what in said.items() if what.startswith("deep tier")}
-    assert deep == {name for name, tier in tiers.items() if tier == "deep"}
-    fast = page[page.index("\nfast  ") : page.index("\nfull  ")]
-    assert set(re.findall(r"``(\w+)``", fast)) == {n for n, tier in tiers.items() if tier == "fast"}
+    suites = {path.stem.removeprefix("test_") for path in TOP.glob("tests/suites/test_*.py")}
+    assert {row[0].strip("`") for row in rows(page, "suite  ")} == suites
 
 
 # --- limits ---------------------------------------------------------------------------
@@ -612,7 +602,6 @@ def test_a_commit_of_elsewhere_is_none_and_changes_are_counted() -> None:
     assert changes_since("HEAD") == 0 and changes_since(f"{last}~") >= 1
 
 
-@pytest.mark.tier("deep")
 def test_measurements_are_of_what_there_is_now() -> None:
     """Only a warning: to measure again takes an idle machine."""
     parts = parts_with_numbers()

@@ -24,8 +24,6 @@ import pytest
 from conftest import TOP, Run, biglog
 from drgn.commands import CommandExitStatusError, run_command
 
-SECONDS = 10
-
 GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
 
 Json = dict[str, Any]

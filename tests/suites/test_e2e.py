@@ -6,26 +6,18 @@ from pathlib import Path
 
 import pytest
 import vm
-from conftest import by_tier
+from conftest import by_kernel
 from e2e import judge
 from e2e.load import LOADS, Load
 
-SECONDS = 60
-
-# Those that lose records on purpose, each push on Debian's kernel
-LOSSY = ("lossy", "discard")
-
 
 @pytest.mark.kernels("x86")
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=pytest.mark.tier("deep" if n in LOSSY else "full")) for n in LOADS],
-)
+@pytest.mark.parametrize("name", LOADS)
 def test_load(name: str, work: Path, decoder: Path, subtests: pytest.Subtests) -> None:
     judge.prove(work / name, vm.kernel("x86"), LOADS[name], decoder, subtests)
 
 
-@pytest.mark.parametrize("flavour", by_tier(deep="arm64 riscv64"))
+@pytest.mark.parametrize("flavour", by_kernel("arm64", "riscv64"))
 def test_other(flavour: str, work: Path, decoder: Path, subtests: pytest.Subtests) -> None:
     """The same on another architecture, whose CPUs run in parallel."""
     what = Load(size_kb=65536, ring_kb=16384, whole=True)
@@ -33,7 +25,7 @@ def test_other(flavour: str, work: Path, decoder: Path, subtests: pytest.Subtest
 
 
 @pytest.mark.kernels("stock")
-@pytest.mark.parametrize("name", [*LOSSY, "reload"])
+@pytest.mark.parametrize("name", LOADS)
 def test_stock(name: str, work: Path, decoder: Path, subtests: pytest.Subtests) -> None:
     """The same with Debian's own kernel."""
     judge.prove(work / f"stock-{name}", vm.kernel("stock"), LOADS[name], decoder, subtests)

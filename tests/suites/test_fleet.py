@@ -21,8 +21,6 @@ from conftest import TOP, Run, biglog
 from google.protobuf import json_format  # type: ignore[import-untyped]
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 
-SECONDS = 10
-
 HOSTS = 4
 RECORDS = sum(2 * (20 + host) + 1 for host in range(HOSTS))
 # Seconds since the boot of host1

@@ -15,8 +15,6 @@ from pathlib import Path
 import pytest
 import vm
 
-SECONDS = 12
-
 ENDS: dict[str, tuple[str, int, dict[str, int]]] = {
     "a guest that is content": ('echo "<4>all is well" >/dev/kmsg', 0, {}),
     "a test that fails": ("exit 7", 7, {}),

@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 from conftest import TOP, Run, files
 
-SECONDS = 500
-TIER = "fast"
-
 
 def written(*sources: str) -> set[str]:
     """The names of the tests in the sources."""

@@ -12,14 +12,12 @@ from pathlib import Path
 
 import pytest
 import vm
-from conftest import TOP, Run, by_tier
+from conftest import TOP, Run, by_kernel
 from images import strings
 from images.blogelf import Image
 
-SECONDS = 10
-
 BLOG = {"x86": "m", "uml": "y", "x86-y": "y"}
-FLAVOURS = by_tier(fast="x86 uml", deep="x86-y")
+FLAVOURS = by_kernel("x86", "uml", "x86-y")
 # Without BLog: what patches change in UML, and no image (scripts/lib/kernel.sh)
 WITHOUT = vm.places()[0] / "uml-n"
 RNULL = "drivers/block/rnull/rnull_mod.o"

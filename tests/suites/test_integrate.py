@@ -16,8 +16,6 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-SECONDS = 60
-
 OURS = (
     "Kconfig Kbuild blog include rust samples scripts patches Documentation docs tests/kunit"
     " tests/modules"
@@ -228,7 +226,6 @@ def test_an_optional_patch_is_left_out_with_its_file(tree: Tree) -> None:
     tree.refuses("patches/rnull-blog.patch does not fit", "--check")
 
 
-@pytest.mark.tier("deep")
 @pytest.mark.parametrize("series", re.findall("(?m)^kernel-([0-9.]+)", VERSIONS.read_text()))
 def test_every_series_of_the_kernel_fits(here: Path, series: str) -> None:
     env = os.environ | {"KERNEL_SERIES": series}

@@ -23,13 +23,10 @@ import vm
 from bench import run as benchmark
 from conftest import TOP, Run, run
 
-SECONDS = 235
-
 HERE = TOP / "tests/guest/kernels"
 PATIENCE = 400
 # Boots of which one finds the records of the one before
 RESETS = 3
-DEEP = pytest.mark.tier("deep")
 # Items of scripts/fetch, without "stock-"
 KERNELS = ["6.1", "6.12", "7.2", "7.3"]
 ARM64 = "6.12-arm64"
@@ -384,9 +381,7 @@ FEATURES: dict[str, tuple[str, Check]] = {
 FOUND: dict[str, dict[str, bool]] = {}
 
 
-@pytest.mark.parametrize(
-    "name", [*KERNELS, ARM64, *(pytest.param(name, marks=DEEP) for name in FLAVOURS)]
-)
+@pytest.mark.parametrize("name", [*KERNELS, ARM64, *FLAVOURS])
 def test_kernel(
     name: str,
     work: Path,
@@ -418,7 +413,6 @@ def test_kernel(
     print(f"{name} is {built.kernel.modules.name}, and lacks {' '.join(lacks(seen))}")
 
 
-@DEEP
 @pytest.mark.parametrize("name", KERNELS)
 def test_instructions(name: str, work: Path, root: Path, tree: Tree, sh: Run) -> None:
     """Of a record of two scalars from C, by the project's benchmark, with the kernel's mitigations."""

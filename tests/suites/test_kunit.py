@@ -12,11 +12,9 @@ from pathlib import Path
 import kunit_run
 import pytest
 import vm
-from conftest import by_tier
+from conftest import by_kernel
 
-SECONDS = 60
-TIER = "fast"
-FLAVOURS = by_tier(fast="uml", full="x86", deep="arm64 stock-kunit x86-y riscv64")
+FLAVOURS = by_kernel("uml", "x86", "arm64", "stock-kunit", "x86-y", "riscv64")
 
 
 @pytest.fixture(scope="module", params=FLAVOURS)

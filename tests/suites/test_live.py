@@ -17,8 +17,6 @@ import pytest
 import vm
 from conftest import TOP, Run, Tap, for_guest
 
-SECONDS = 350
-
 pytestmark = pytest.mark.kernels("x86")
 
 HERE = TOP / "tests/guest/live"

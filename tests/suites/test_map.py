@@ -12,8 +12,6 @@ import pytest
 import vm
 from conftest import TOP, Run, Tap, built, for_guest
 
-SECONDS = 60
-
 pytestmark = pytest.mark.kernels("uml")
 
 HERE = TOP / "tests/guest"

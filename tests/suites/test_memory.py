@@ -11,8 +11,6 @@ import vm
 from conftest import TOP, Tap
 from conftest import Run as Sh
 
-SECONDS = 240
-
 HERE = TOP / "tests/guest/memory"
 # Two nodes of 512 MiB, each with a CPU that shares no cache with the other one's.
 NODES = ["-smp", "2,sockets=2"] + [

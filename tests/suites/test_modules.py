@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 import vm
-from conftest import TOP, Tap, by_tier
-
-SECONDS = 25
+from conftest import TOP, Tap, by_kernel
 
 
-@pytest.mark.parametrize("flavour", by_tier(full="x86 stock"))
+@pytest.mark.parametrize("flavour", by_kernel("x86", "stock"))
 def test_stays(flavour: str, work: Path, tap: Tap) -> None:
     kernel, script = vm.kernel(flavour), TOP / "tests/guest/e2e/stays.sh"
     result = vm.run(work / flavour, kernel, script, files=kernel.files())

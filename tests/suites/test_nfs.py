@@ -14,9 +14,6 @@ import pytest
 import vm
 from conftest import TOP, Run, masked
 
-SECONDS = 200
-TIER = "deep"
-
 pytestmark = pytest.mark.kernels("uml-net")
 
 MODULES = ("sunrpc", "nfs", "nfsv3", "nfsv4", "nfsd", "lockd")

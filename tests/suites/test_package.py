@@ -17,8 +17,6 @@ import pytest
 import vm
 from conftest import CACHE, TOP, Run, offline
 
-SECONDS = 60
-
 GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
 
 
@@ -92,7 +90,6 @@ def test_the_man_page_of_blog_fmt_sidetable_has_all_options(decoder: Path, sh: R
     assert not [option for option in options if not re.search(rf"{option}\b", page)]
 
 
-@pytest.mark.tier("deep")
 def test_the_package_has_the_same_bytes_when_built_again(deb: Path, work: Path, sh: Run) -> None:
     # In another second, as the first is over, with another umask and time zone
     env = os.environ | {"TZ": "Asia/Kolkata"}
@@ -292,7 +289,6 @@ def test_the_source_package_has_all_fields_and_files(source: Path, work: Path, s
     assert again.read_bytes() == source.read_bytes()
 
 
-@pytest.mark.tier("deep")
 def test_debhelper_makes_the_same_packages(source: Path, deb: Path, work: Path, sh: Run) -> None:
     """Without the check of build dependencies, as Rust may be rustup's."""
     sh("dpkg-source", "--no-check", "-x", source, work / "built")

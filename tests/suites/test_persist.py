@@ -18,8 +18,6 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-SECONDS = 190
-
 PATIENCE = 200
 MEM = 512
 # The kernel reserves from the highest place down, where QEMU puts the initrd: with this alignment,

@@ -10,9 +10,6 @@ import vm
 from conftest import TOP, Tap
 from e2e import judge, load
 
-SECONDS = 3600
-TIER = "deep"
-
 MODELS = [
     pytest.param(
         flavour, f"preempt={model}", id=f"{flavour}-{model}", marks=pytest.mark.kernels(flavour)

@@ -13,9 +13,6 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-SECONDS = 30
-TIER = "fast"
-
 pytestmark = pytest.mark.kernels("uml")
 
 

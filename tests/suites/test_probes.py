@@ -10,8 +10,6 @@ import pytest
 import vm
 from conftest import TOP, Run, Tap, for_guest
 
-SECONDS = 120
-
 HERE = TOP / "tests/guest/probes"
 PATIENCE = 200
 # As many bytes a second: the first read is over at once, the second one after more than an hour.

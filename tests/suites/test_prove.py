@@ -18,9 +18,6 @@ from pathlib import Path
 import pytest
 from conftest import CACHE, TOP, Run
 
-SECONDS = 800
-TIER = "deep"
-
 HOST = TOP / "tests/host"
 
 

@@ -10,8 +10,6 @@ import pytest
 import vm
 from conftest import TOP, Tap
 
-SECONDS = 120
-
 pytestmark = pytest.mark.kernels("x86")
 
 EVENT = re.compile(

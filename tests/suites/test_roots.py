@@ -17,9 +17,6 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-TIER = "deep"
-SECONDS = 12000
-
 DEBIAN = "http://deb.debian.org/debian"
 # Docker's default capabilities
 CONTAINER = (

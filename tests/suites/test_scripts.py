@@ -18,9 +18,6 @@ import vm
 from conftest import TOP, Run, files
 
 SETUP = "pytest"
-SECONDS = 15
-TIER = "fast"
-
 # apt, as far as scripts/fetch uses it: slow enough for another one to get in between
 APT = """\
 #!/bin/sh
@@ -397,17 +394,24 @@ def test_plain() -> None:
 def test_of_a_kernel_that_cannot_be_built() -> None:
     vm.kernel("uml")
 
-@pytest.mark.kernels("x86")
+@pytest.mark.kernels("stock")
 def test_of_another_kernel() -> None:
     vm.kernel("uml")
+
+@pytest.mark.kernels("x86")
+def test_of_the_night() -> None:
+    pass
 """
+
+
+RUNNER = ("conftest.py", "plan.py", "seconds", "tiers.toml", "vm.py")
 
 
 @pytest.fixture
 def suites(clone: Path) -> Path:
     """A clone with a suite of its own, whose kernels are built by a script that notes them."""
     (clone / "tests/suites").mkdir(parents=True)
-    for name in ("pyproject.toml", "tests/conftest.py", "tests/vm.py"):
+    for name in ("pyproject.toml", *(f"tests/{name}" for name in RUNNER)):
         shutil.copy(TOP / name, clone / name)
     (clone / "tests/suites/test_own.py").write_text(SUITE)
     (clone / "scripts/build-kernel").write_text(BUILD)
@@ -427,16 +431,35 @@ def test_only_the_kernels_of_the_tests_that_run_are_built(suites: Path) -> None:
     said, built = run_suites(suites, "-k", "plain")
     assert not built and said.endswith("1 passed, 0 failed, 0 skipped\n"), said
     said, built = run_suites(suites, "-k", "of_another")
-    assert built == ["x86"] and "no mark kernels('uml')" in said, said
+    assert built == ["stock"] and "no mark kernels('uml')" in said, said
 
 
 def test_without_a_kernel_its_tests_fail_and_others_run(suites: Path) -> None:
     said, built = run_suites(suites)
-    assert built == ["uml", "x86"]  # each once, though two processes ask for it
+    assert built == ["stock", "uml"]  # each once, though two processes ask for it
     assert "a kernel is built" in said and "no kernel uml: it could not be built" in said, said
     stages = re.findall(r"^(\w.*?) +\d+ +\d+ +[\d.]+$", said, re.MULTILINE)
-    assert stages == ["kernel uml", "kernel x86", "suites"], said
+    assert stages == ["kernel stock", "kernel uml", "suites"], said
     assert said.endswith("1 passed, 2 failed, 0 skipped\n"), said
+    # While it runs, each failure is named, and each suite that has ended.
+    begin = said.partition("= FAILURES =")[0]
+    assert "FAILED own::test_of_another_kernel: LookupError: this test has no mark" in begin, said
+    assert re.search(r"^own +\d+\.\d s  2 failed, 1 passed$", begin, re.MULTILINE), said
+
+
+def test_the_list_has_what_would_run_and_why_at_night(suites: Path) -> None:
+    said, built = run_suites(suites, "-n", "0", "--list")
+    assert re.findall(r"^full .*::(\w+)$", said, re.MULTILINE) == [
+        "test_plain", "test_of_a_kernel_that_cannot_be_built", "test_of_another_kernel"]  # fmt: skip
+    own = "tests/suites/test_own.py"
+    said, built = run_suites(suites, "-n", "0", "--tier", "deep", "--list", own)
+    assert re.search(r"^deep .* own::test_of_the_night  12 minutes to build", said, re.MULTILINE)
+    assert "4 tests, " in said and not built, said
+
+
+def test_a_line_of_the_night_without_a_test_is_an_error(suites: Path) -> None:
+    said, _ = run_suites(suites, "-n", "0", "--tier", "deep", "--list")
+    assert re.search(r"tests/tiers.toml names what is no test: .*\banykernel\b", said), said
 
 
 def test_a_command_without_an_end_is_ended(sh: Run, monkeypatch: pytest.MonkeyPatch) -> None:

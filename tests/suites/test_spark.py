@@ -17,9 +17,6 @@ from typing import Any
 import pytest
 from conftest import CACHE, TOP, Run, biglog
 
-SECONDS = 120
-TIER = "deep"
-
 HOSTS, SNAPSHOTS = 200, 10_000
 DAMAGED = "host7-3.snap"
 PORT = 17077

@@ -13,9 +13,6 @@ import pytest
 import vm
 from conftest import TOP, Run, Tap
 
-SECONDS = 60
-
-
 needs_kernel = pytest.mark.kernels("stock")
 
 

@@ -19,9 +19,6 @@ import floors
 import pytest
 from conftest import CACHE, TOP, files
 
-SECONDS = 40
-TIER = "fast"
-
 PASSED = CACHE / "passed"
 TOOL = Path(sys.executable).parent
 run = partial(conftest.run, cwd=TOP)

@@ -23,9 +23,6 @@ from pathlib import Path
 import pytest
 from conftest import CACHE, TOP, Run
 
-SECONDS = 30
-TIER = "fast"
-
 CASES = TOP / "tests/ui/cases"
 KERNEL = TOP / "tests/host/kernel/Cargo.toml"
 CFG = [

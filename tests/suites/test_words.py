@@ -15,8 +15,6 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-SECONDS = 60
-
 pytestmark = pytest.mark.kernels("uml")
 
 LINES = 2000
