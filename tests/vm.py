@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Guests: packs an initrd, boots a kernel in QEMU or as User Mode Linux, and judges the run.
 
-As a program (see --help), it runs one script in a guest, or a test's guest once more, with a shell
-or a debugger; tests use run() or Guest.
+As a program (see --help), it runs one script in a guest, or a test's guest once more, or a shell,
+also in a debugger; tests use run() or Guest.
 It needs only Python's standard library.
 """
 
@@ -555,6 +555,21 @@ def again(folder: Path, *, shell: bool, gdb: bool) -> int:
                 Path(disk).unlink()
 
 
+def prepare(
+    folder: Path,
+    kernel: Kernel,
+    script: Path,
+    files: Mapping[str, Path],
+    programs: Mapping[str, Path],
+    machine: Machine,
+) -> None:
+    """Makes such a folder, without a guest that has run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    packed = initrd(folder / "initrd", kernel.busybox, script, files, programs)
+    command = machine.command(kernel, packed, [folder / "disk0"], folder / "qmp")
+    (folder / "command").write_text(shlex.join(command) + "\n")
+
+
 def _pairs(words: list[str]) -> dict[str, Path]:
     split = (word.partition("=") for word in words)
     return {path: Path(source) for source, _, path in split}
@@ -565,14 +580,14 @@ def main() -> int:
         description="Runs a script in a guest: busybox's sh on a kernel with BLog.",
         epilog="Exit status: the script's; 121 the kernel complained though the script was "
         "content; 122 no results; 124 killed by the time limit; 125 the guest ended without a "
-        "word. Example: tests/vm.py --kernel uml --cpus 1 my-script.sh. Each guest leaves its command "
-        "in its folder: tests/vm.py --again FOLDER runs it once more.",
+        "word. Examples: tests/vm.py --kernel uml --cpus 1 my-script.sh; tests/vm.py --kernel uml --shell. "
+        "Each guest leaves its command in its folder: tests/vm.py --again FOLDER runs it once more.",
     )
     add = parser.add_argument
     add("script", type=Path, nargs="?", help="becomes /run in the guest")
     add("--again", type=Path, metavar="FOLDER", help="run this folder's guest once more, here")
-    add("--shell", action="store_true", help="with --again: a shell in place of the script")
-    add("--gdb", action="store_true", help="with --again: the kernel waits for gdb")
+    add("--shell", action="store_true", help="a shell on this terminal in place of the script")
+    add("--gdb", action="store_true", help="the kernel waits for gdb")
     add("--kernel", default="x86", metavar="FLAVOUR|BUILD", help="flavour, or a build directory")
     add("--out", type=Path, default=Path("."), help="folder: console, and out/ for its /out")
     add("-f", dest="files", action="append", default=[], metavar="FILE=PATH")
@@ -586,15 +601,23 @@ def main() -> int:
     args = parser.parse_args()
     if args.again:
         return again(args.again, shell=args.shell, gdb=args.gdb)
-    if not args.script or args.shell or args.gdb:
-        parser.error("which script? (--shell and --gdb are for --again)")
+    here = args.shell or args.gdb
+    if not (args.script or here):
+        parser.error("which script? (or --shell)")
     chosen = args.kernel
     where = Kernel(Path(chosen).name, Path(chosen)) if "/" in chosen else kernel(chosen)
     machine = Machine(args.cpus, args.mem, args.args, icount=args.icount)
+    files, programs, out = _pairs(args.files), _pairs(args.programs), args.out.resolve()
+    with contextlib.suppress(FileNotFoundError):
+        files = where.files() | files
+    if here:
+        with tempfile.TemporaryDirectory(prefix="blog-") as scratch:
+            script = args.script or INIT.with_name("lib.sh")
+            prepare(Path(scratch), where, script, files, programs, machine)
+            return again(Path(scratch), shell=args.shell, gdb=args.gdb)
     result = run(
-        args.out.resolve(), where, args.script, files=_pairs(args.files), programs=_pairs(args.programs),
-        machine=machine, seconds=args.seconds, warn=args.warn,
-        echo=lambda line: print(line, flush=True))  # fmt: skip
+        out, where, args.script, files=files, programs=programs, machine=machine,
+        seconds=args.seconds, warn=args.warn, echo=lambda line: print(line, flush=True))  # fmt: skip
     if result.problem:
         print(f"guest: {result.told()}", file=sys.stderr)
     return result.status
