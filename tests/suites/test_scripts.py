@@ -513,6 +513,38 @@ def test_a_step_shows_its_progress(clone: Path) -> None:
     assert "| CC a.o" in said and "FAILED after" in said
 
 
+# --- messages of commits ------------------------------------------------------------------
+
+BODY = "\n\nReaders took the first one for the last.\n"
+MESSAGES = {
+    "blog: ring: Count lost records" + BODY: "",
+    "blog: Use one definition" + BODY + "\nSigned-off-by: A <a@b>\n# a comment": "",
+    "fixup! blog: ring: Count lost records": "",
+    "count lost records" + BODY: "the subject must be like",
+    "blog: ring: count lost records" + BODY: "the subject must be like",
+    "blog: ring: Counts lost records" + BODY: "a verb in the imperative",
+    "blog: ring: Counted lost records" + BODY: "a verb in the imperative",
+    "blog: ring: Counting of lost records" + BODY: "a verb in the imperative",
+    "blog: ring: Pass lost records" + BODY: "",
+    "blog: ring: Count lost records." + BODY: "a full stop",
+    f"blog: ring: {'C' * 62}" + BODY: "",
+    f"blog: ring: {'C' * 63}" + BODY: "75 characters",
+    "blog: ring: Count lost records\nmore" + BODY: "the second line",
+    "blog: ring: Count lost records\n": "no body",
+    "blog: ring: Count lost records\n\nSigned-off-by: A <a@b>\n# a comment\n": "no body",
+    "blog: ring: Count lost records\n\n# --- >8 ---\n+a diff\n": "no body",
+}
+
+
+@pytest.mark.parametrize("number", range(len(MESSAGES)))
+def test_a_commit_s_message_is_checked(number: int, tmp_path: Path) -> None:
+    message, said = list(MESSAGES.items())[number]
+    (tmp_path / "message").write_text(message)
+    done = subprocess.run([TOP / "scripts/githooks/commit-msg", tmp_path / "message"],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert (done.returncode, said in done.stderr) == (int(bool(said)), True), (message, done.stderr)
+
+
 # --- clean ----------------------------------------------------------------------------
 
 

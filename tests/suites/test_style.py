@@ -6,6 +6,7 @@ A slow tool doesn't check files again that have passed: the cache has a mark for
 
 import difflib
 import hashlib
+import importlib
 import re
 import shutil
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import conftest
 import floors
@@ -142,8 +144,24 @@ def reuse() -> None:
     run(TOOL / "reuse", "lint", "--quiet")
 
 
+def ci() -> None:
+    """Definitions for services are YAML, and run the gate, and all parts of the night once."""
+    yaml: Any = importlib.import_module("yaml")
+    gitlab, github = (yaml.safe_load((TOP / f"ci/git{x}.yml").read_text()) for x in ("lab", "hub"))
+    assert gitlab["gate"]["script"] == ".ci/run"
+    assert gitlab["night"]["script"] == '.ci/run deep "$PART"'
+    ((parts,),) = ([*matrix.values()] for matrix in gitlab["night"]["parallel"]["matrix"])
+    assert parts == [f"{n}/{len(parts)}" for n in range(1, len(parts) + 1)]
+    jobs = github["jobs"]
+    commands = {job: [x["run"] for x in jobs[job]["steps"] if ".ci/" in str(x)] for job in jobs}
+    numbers = jobs["night"]["strategy"]["matrix"]["part"]
+    part = f"${{{{ matrix.part }}}}/{len(parts)}"
+    assert commands == {"gate": [".ci/run"], "night": [f".ci/run deep {part}"]}
+    assert [f"{n}/{len(parts)}" for n in numbers] == parts
+
+
 STEPS: list[Callable[[], None]] = [
-    checkpatch, clippy, mypy, docs, clang_format, shellcheck, rustfmt, ruff, bindings, reuse,
+    checkpatch, clippy, mypy, docs, clang_format, shellcheck, rustfmt, ruff, bindings, reuse, ci,
 ]  # fmt: skip
 
 
