@@ -18,7 +18,7 @@ import pytest
 import vm
 from conftest import TOP, Run, files
 
-from docs import formats
+from docs import formats, messages
 
 FORMATS: Any = formats
 KERNEL_PAGES = sorted(TOP.glob("Documentation/blog/*.rst"))
@@ -32,6 +32,11 @@ IN_C, IN_RUST = (TOP / f"Documentation/blog/drivers-{name}.rst" for name in ("c"
 
 def test_layout_tables_agree_with_the_sources(sh: Run) -> None:
     sh(formats.__file__)
+
+
+def test_the_page_of_kernel_messages_is_that_of_the_sources() -> None:
+    """Each message has a cause and a remedy. tests/docs/messages.py writes the page."""
+    assert messages.PAGE.read_text() == messages.page()
 
 
 # --- paths, links, targets ----------------------------------------------------------
