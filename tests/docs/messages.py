@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Writes Documentation/blog/messages.rst: BLog's messages to the kernel's log, with cause and remedy.
+"""Writes Documentation/blog/messages.rst: what BLog prints to the kernel's log, cause and remedy.
 
 Run it after a message has changed. It fails if a message has no entry, or an entry no message.
 """
@@ -114,7 +114,7 @@ MESSAGES = {
         "gone.",
     "persist=NAME: the log of the last boot is damaged, and lost":
         "The memory changed meanwhile: firmware wiped or used a part, or another program did. See"
-        " :doc:`admin-guide`, \"Over a reboot\".",
+        " :doc:`cookbook`, \"Keep a log across a reboot\".",
     "persist=NAME: the log of the last boot is lost: ERROR":
         "It could not be copied or read. This boot keeps its own log.",
     "persist=NAME: too small (ERROR)":
