@@ -94,7 +94,7 @@ next: ## Try the newest kernel source of any Debian, or KERNEL_SERIES=7.2: fits,
 	@$(if $(KERNEL_SERIES)$(KSRC),,KSRC=$$(scripts/fetch --next) || exit; export KSRC;) \
 		scripts/test -t fast kunit
 
-bench: ## Measure what a record costs, beside peers (8 minutes, and 20 for its kernels)
+bench: ## Measure what a record costs, beside peers: SETUPS="instructions native fio"
 	@scripts/setup --tests
 	@scripts/bench $(SETUPS)
 
@@ -102,7 +102,7 @@ ceph: ## Run a Ceph cluster in a guest, with its client captured: cost, and a st
 	@scripts/setup --tests
 	@scripts/test -t deep ceph
 
-bench-decode: ## Measure blog-decode beside trace-cmd and babeltrace2, same records
+bench-decode: ## Measure blog-decode beside babeltrace2, same records
 	@scripts/setup --tests
 	@scripts/bench decode
 

@@ -123,14 +123,23 @@ def sections(path: Path) -> dict[str, int]:
 
 
 def measure(folder: Path) -> dict[str, dict[str, float]]:
-    """Bytes for each site, by kind and section."""
+    """Bytes for each site beyond a function that does nothing, by kind and what they are for."""
+
+    def each(kind: str) -> dict[str, float]:
+        found = {"code": 0.0, "data": 0.0, "unwind tables": 0.0}
+        few, many = (sections(folder / f"sites_{kind}_{n}.ko") for n in (FEW, MANY))
+        for name, size in many.items():
+            part = "data"
+            if name.startswith((".text", ".ltext")):
+                part = "code"
+            elif "orc" in name or "eh_frame" in name:
+                part = "unwind tables"
+            found[part] += (size - few.get(name, 0)) / (MANY - FEW)
+        return found
+
+    empty = each("empty") | {"data": 0.0}
     result = {}
-    for kind in KINDS:
-        few, many = (folder / f"sites_{kind}_{n}.ko" for n in (FEW, MANY))
-        a, b = sections(few), sections(many)
-        result[kind] = {
-            name: (b[name] - a.get(name, 0)) / (MANY - FEW)
-            for name in b
-            if b[name] != a.get(name, 0)
-        }
+    for kind in KINDS[1:]:
+        parts = {part: max(size - empty[part], 0.0) for part, size in each(kind).items()}
+        result[kind] = parts | {"sum": sum(parts.values())}
     return result

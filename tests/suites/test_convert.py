@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from bench import peers
 from conftest import TOP, Run, biglog, offline
 from convert import check_perfetto
 from convert.check_perfetto import Message
@@ -100,19 +99,6 @@ def test_counts_are_the_same_by_any_number_of_threads(work: Path, decoder: Path,
         count = sh(decoder, "--count", "-s", log / "log.ko", log / snap, status=(status,))
         records = sum(row["records"] for row in rows)
         assert records == int(count.splitlines()[-1]) > 50_000
-
-
-def test_peers_of_the_benchmark_have_the_same_records(work: Path, decoder: Path, sh: Run) -> None:
-    """What "make bench-decode" gives to trace-cmd and babeltrace2, they read as BLog's."""
-    records = 3000
-    log = big_log(work / "one", records, rings=1)
-    said = sh(decoder, "--format", "{message}", "-s", log / "log.ko", log / "log.snap").splitlines()
-    peers.trace_dat(log / "trace.dat", records)
-    lines = sh("trace-cmd", "report", log / "trace.dat").splitlines()
-    assert [line[line.index("read ", 45) :] for line in lines[1:]] == said
-    peers.ctf(log / "ctf", records)
-    fields = re.findall(r"count = (\d+), sector = 0x([0-9A-F]+)", babeltrace(log / "ctf"))
-    assert [f"read {count} sectors at {int(sector, 16):#x}" for count, sector in fields] == said
 
 
 # --- Perfetto ---------------------------------------------------------------------

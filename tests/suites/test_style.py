@@ -27,7 +27,7 @@ run = partial(conftest.run, cwd=TOP)
 
 # C files for clang-format: all except those of macros that declare trace events and cases, which
 # it takes for calls.
-MACROS = ("bench/bench*.h", "bench/[elp]*.c", "bench/calls.c")
+MACROS = ("bench/bench*.h", "bench/peers.c")
 FORMATTED = (
     *("blog/*.[ch]", "rust/*.[ch]", "tests/*.[ch]"),
     *(f":!tests/{folder}/{name}" for folder in ("bench", "modules") for name in MACROS),

@@ -24,14 +24,11 @@ void bench_blog_each(u32 *ticks, u32 n);
 void bench_blog_once(u32 i);
 u64 bench_blog_many(u32 count);
 
-/* In task/mod.rs, or norust.c */
+/* In none.rs, or norust.c */
 extern const struct bench_case bench_none_cases[];
 
-/* In loops.c, calls.c, printk.c and events.c */
-extern const struct bench_case bench_loop_cases[];
-extern const struct bench_case bench_call_cases[];
-extern const struct bench_case bench_printk_cases[];
-extern const struct bench_case bench_event_cases[];
+/* In peers.c */
+extern const struct bench_case bench_peer_cases[];
 
 /* In contexts.c */
 enum bench_context {
@@ -92,17 +89,12 @@ static __always_inline const char *bench_text(const char *text)
 
 /* The lists of arguments: declared, and used by what wants them. */
 #define BENCH_ARGS_0(i)
-#define BENCH_ARGS_1(i)		u32 a = bench_u32(i)
-#define BENCH_ARGS_2(i)		BENCH_ARGS_1(i); u64 b = bench_u64(i)
-#define BENCH_ARGS_2x32(i)	BENCH_ARGS_1(i); u32 b = bench_u32(i)
+#define BENCH_ARGS_2(i)		u32 a = bench_u32(i); u64 b = bench_u64(i)
 #define BENCH_ARGS_4(i)		BENCH_ARGS_2(i); u32 c = bench_u32(i); u64 d = bench_u64(i)
 #define BENCH_ARGS_8(i)							\
 	BENCH_ARGS_4(i);						\
 	u32 e = bench_u32(i); u64 f = bench_u64(i);			\
 	u32 g = bench_u32(i); u64 h = bench_u64(i)
-#define BENCH_ARGS_rnull(i)						\
-	u8 a = bench_u32(i); u64 b = bench_u64(i);			\
-	u32 c = bench_u32(i); u32 d = bench_u32(i)
 #define BENCH_ARGS_str11(i)	const char *a = bench_text(BENCH_TEXT_11)
 #define BENCH_ARGS_str64(i)	const char *a = bench_text(BENCH_TEXT_64)
 
@@ -119,23 +111,17 @@ static noinline void bench_##what##_##args(u32 n)			\
 
 /* How C prints them */
 #define BENCH_FORMAT_0		"nothing"
-#define BENCH_FORMAT_1		"%u"
 #define BENCH_FORMAT_2		"%u %llu"
-#define BENCH_FORMAT_2x32	"%u %u"
 #define BENCH_FORMAT_4		"%u %llu %u %llu"
 #define BENCH_FORMAT_8		"%u %llu %u %llu %u %llu %u %llu"
-#define BENCH_FORMAT_rnull	"queue %u sector=%llu bytes=%u tag=%u"
 #define BENCH_FORMAT_str11	"%s"
 #define BENCH_FORMAT_str64	"%s"
 
 /* X for each list of arguments but the empty one, with their values */
 #define BENCH_EACH(X, what)						\
-	X(what, 1, a)							\
 	X(what, 2, a, b)						\
-	X(what, 2x32, a, b)						\
 	X(what, 4, a, b, c, d)						\
 	X(what, 8, a, b, c, d, e, f, g, h)				\
-	X(what, rnull, a, b, c, d)					\
 	X(what, str11, a)						\
 	X(what, str64, a)
 

@@ -23,16 +23,7 @@ DEFINE_EVENT(bench_##args, event_on_##args, PARAMS(proto), PARAMS(values))
 #define BENCH_ASSIGN(a) __assign_str(a)
 #endif
 
-/* An event has at least one field. */
-DECLARE_EVENT_CLASS(bench_1,
-	TP_PROTO(u32 a),
-	TP_ARGS(a),
-	TP_STRUCT__entry(__field(u32, a)),
-	TP_fast_assign(__entry->a = a;),
-	TP_printk("%u", __entry->a)
-);
-BENCH_EVENTS(1, TP_PROTO(u32 a), TP_ARGS(a));
-
+/* None without arguments: an event has at least one field. */
 DECLARE_EVENT_CLASS(bench_2,
 	TP_PROTO(u32 a, u64 b),
 	TP_ARGS(a, b),
@@ -41,15 +32,6 @@ DECLARE_EVENT_CLASS(bench_2,
 	TP_printk("%u %llu", __entry->a, __entry->b)
 );
 BENCH_EVENTS(2, TP_PROTO(u32 a, u64 b), TP_ARGS(a, b));
-
-DECLARE_EVENT_CLASS(bench_2x32,
-	TP_PROTO(u32 a, u32 b),
-	TP_ARGS(a, b),
-	TP_STRUCT__entry(__field(u32, a) __field(u32, b)),
-	TP_fast_assign(__entry->a = a; __entry->b = b;),
-	TP_printk("%u %u", __entry->a, __entry->b)
-);
-BENCH_EVENTS(2x32, TP_PROTO(u32 a, u32 b), TP_ARGS(a, b));
 
 DECLARE_EVENT_CLASS(bench_4,
 	TP_PROTO(u32 a, u64 b, u32 c, u64 d),
@@ -73,15 +55,6 @@ DECLARE_EVENT_CLASS(bench_8,
 BENCH_EVENTS(8, TP_PROTO(u32 a, u64 b, u32 c, u64 d, u32 e, u64 f, u32 g, u64 h),
 	     TP_ARGS(a, b, c, d, e, f, g, h));
 
-DECLARE_EVENT_CLASS(bench_rnull,
-	TP_PROTO(u8 a, u64 b, u32 c, u32 d),
-	TP_ARGS(a, b, c, d),
-	TP_STRUCT__entry(__field(u64, b) __field(u32, c) __field(u32, d) __field(u8, a)),
-	TP_fast_assign(__entry->a = a; __entry->b = b; __entry->c = c; __entry->d = d;),
-	TP_printk("%u sector=%llu bytes=%u tag=%u", __entry->a, __entry->b, __entry->c, __entry->d)
-);
-BENCH_EVENTS(rnull, TP_PROTO(u8 a, u64 b, u32 c, u32 d), TP_ARGS(a, b, c, d));
-
 DECLARE_EVENT_CLASS(bench_str,
 	TP_PROTO(const char *a),
 	TP_ARGS(a),
@@ -89,8 +62,10 @@ DECLARE_EVENT_CLASS(bench_str,
 	TP_fast_assign(BENCH_ASSIGN(a);),
 	TP_printk("%s", __get_str(a))
 );
-DEFINE_EVENT(bench_str, event_off_str, TP_PROTO(const char *a), TP_ARGS(a));
-DEFINE_EVENT(bench_str, event_on_str, TP_PROTO(const char *a), TP_ARGS(a));
+DEFINE_EVENT(bench_str, event_off_str11, TP_PROTO(const char *a), TP_ARGS(a));
+DEFINE_EVENT(bench_str, event_on_str11, TP_PROTO(const char *a), TP_ARGS(a));
+DEFINE_EVENT(bench_str, event_off_str64, TP_PROTO(const char *a), TP_ARGS(a));
+DEFINE_EVENT(bench_str, event_on_str64, TP_PROTO(const char *a), TP_ARGS(a));
 
 #endif
 

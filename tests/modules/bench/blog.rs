@@ -49,13 +49,6 @@ impl Vary for u64 {
     }
 }
 
-impl Vary for u8 {
-    #[inline(always)]
-    fn by(i: u32) -> Self {
-        u32::by(i) as u8
-    }
-}
-
 /// A text of which neither place nor length is known.
 #[inline(always)]
 fn text(known: &'static str) -> &'static str {
@@ -81,23 +74,19 @@ trait Use {
 }
 
 macro_rules! used {
-    ($($ty:ty: $class:ident $template:literal),*) => {$(
+    ($($ty:ty),*) => {$(
         impl Use for $ty {
             #[inline(always)]
             fn used(self) {
                 // SAFETY: No instruction at all.
                 unsafe {
-                    asm!($template, in($class) self, options(nostack, preserves_flags, nomem))
+                    asm!("/* {0} */", in(reg) self, options(nostack, preserves_flags, nomem))
                 };
             }
         }
     )*};
 }
-#[cfg(target_arch = "x86_64")]
-used!(u8: reg_byte "/* {0} */");
-#[cfg(not(target_arch = "x86_64"))]
-used!(u8: reg "/* {0} */");
-used!(u32: reg "/* {0} */", u64: reg "/* {0} */");
+used!(u32, u64);
 
 impl Use for &str {
     #[inline(always)]
@@ -144,8 +133,20 @@ macro_rules! rounds {
     };
 }
 
+/// The same with arguments.
+macro_rules! shape_rounds {
+    ($name:ident ($($arg:ident: $ty:ty = $value:expr),*) $body:block) => {
+        rounds!($name, i, {
+            let at = i;
+            $(let $arg: $ty = $value(at);)*
+            at.used();
+            $body
+        });
+    };
+}
+
 /// Cases for each list of arguments.
-const PER_SHAPE: usize = 6;
+const PER_SHAPE: usize = 4;
 
 /// All cases with one list of arguments.
 macro_rules! cases {
@@ -153,52 +154,13 @@ macro_rules! cases {
         $(mod $shape {
             use super::*;
 
-            rounds!(empty, i, {
-                let at = i;
-                $(let $arg: $ty = $value(at);)*
-                at.used();
-                $($arg.used();)*
-            });
-            rounds!(on, i, {
-                let at = i;
-                $(let $arg: $ty = $value(at);)*
-                at.used();
-                blog_log!(ON, $fmt, $($arg),*);
-            });
-            rounds!(site_off, i, {
-                let at = i;
-                $(let $arg: $ty = $value(at);)*
-                at.used();
+            shape_rounds!(empty ($($arg: $ty = $value),*) { $($arg.used();)* });
+            shape_rounds!(on ($($arg: $ty = $value),*) { blog_log!(ON, $fmt, $($arg),*); });
+            shape_rounds!(site_off ($($arg: $ty = $value),*) {
                 blog_debug!(ON, $fmt, $($arg),*);
             });
-            rounds!(component_off, i, {
-                let at = i;
-                $(let $arg: $ty = $value(at);)*
-                at.used();
+            shape_rounds!(component_off ($($arg: $ty = $value),*) {
                 blog_log!(OFF, $fmt, $($arg),*);
-            });
-            // The same in functions of their own, with all that a function has.
-            #[inline(never)]
-            pub(super) fn bench_function_empty($($arg: $ty),*) {
-                $($arg.used();)*
-            }
-            #[inline(never)]
-            pub(super) fn bench_function_call($($arg: $ty),*) {
-                blog_log!(ON, $fmt, $($arg),*);
-                // It goes on.
-                $($arg.used();)*
-            }
-            rounds!(function_empty, i, {
-                let at = i;
-                $(let $arg: $ty = $value(at);)*
-                at.used();
-                bench_function_empty($($arg),*);
-            });
-            rounds!(function_call, i, {
-                let at = i;
-                $(let $arg: $ty = $value(at);)*
-                at.used();
-                bench_function_call($($arg),*);
             });
 
             pub(super) const CASES: [Case; PER_SHAPE] = [
@@ -206,8 +168,6 @@ macro_rules! cases {
                 Case::new(concat!("blog_on.", $label, "\0"), on),
                 Case::new(concat!("blog_site_off.", $label, "\0"), site_off),
                 Case::new(concat!("blog_component_off.", $label, "\0"), component_off),
-                Case::new(concat!("function_empty.", $label, "\0"), function_empty),
-                Case::new(concat!("function_call.", $label, "\0"), function_call),
             ];
         })*
 
@@ -217,15 +177,11 @@ macro_rules! cases {
 
 cases! {
     s0 "0" () "nothing";
-    s1 "1" (a: u32 = u32::by) "{}";
     s2 "2" (a: u32 = u32::by, b: u64 = u64::by) "{} {}";
-    s2x32 "2x32" (a: u32 = u32::by, b: u32 = u32::by) "{} {}";
     s4 "4" (a: u32 = u32::by, b: u64 = u64::by, c: u32 = u32::by, d: u64 = u64::by) "{} {} {} {}";
     s8 "8" (a: u32 = u32::by, b: u64 = u64::by, c: u32 = u32::by, d: u64 = u64::by,
             e: u32 = u32::by, f: u64 = u64::by, g: u32 = u32::by, h: u64 = u64::by)
         "{} {} {} {} {} {} {} {}";
-    rnull "rnull" (a: u8 = u8::by, b: u64 = u64::by, c: u32 = u32::by, d: u32 = u32::by)
-        "queue {} sector={} bytes={} tag={}";
     str11 "str11" (a: &'static str = |_| text(TEXT_11)) "{}";
     str64 "str64" (a: &'static str = |_| text(TEXT_64)) "{}";
 }
@@ -239,27 +195,18 @@ rounds!(clock_mono, i, {
     mono().used();
 });
 
-const CLOCKS: [Case; 3] = [
-    Case::new("clock_counter.0\0", clock_counter),
-    Case::new("clock_mono.0\0", clock_mono),
-    Case::END,
-];
-
-const COUNT: usize = SHAPES.len() * PER_SHAPE + CLOCKS.len();
+const COUNT: usize = SHAPES.len() * PER_SHAPE + 3;
 
 /// All cases, as C has them.
 #[no_mangle]
 static bench_blog_cases: [Case; COUNT] = {
-    let mut all = [CLOCKS[CLOCKS.len() - 1]; COUNT];
+    let mut all = [Case::END; COUNT];
+    all[0] = Case::new("clock_counter.0\0", clock_counter);
+    all[1] = Case::new("clock_mono.0\0", clock_mono);
     let mut i = 0;
-    while i < COUNT - CLOCKS.len() {
-        all[i] = SHAPES[i / PER_SHAPE][i % PER_SHAPE];
+    while i < COUNT - 3 {
+        all[i + 2] = SHAPES[i / PER_SHAPE][i % PER_SHAPE];
         i += 1;
-    }
-    let mut j = 0;
-    while j < CLOCKS.len() {
-        all[i + j] = CLOCKS[j];
-        j += 1;
     }
     all
 };

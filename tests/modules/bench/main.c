@@ -19,12 +19,10 @@
  */
 
 #include <linux/debugfs.h>
-#include <linux/kstrtox.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -34,38 +32,28 @@
 
 #define RESULTS_SIZE (8 << 20)
 #define WARM_UP	     2
-#define MAX_WORDS    64
-#define MAX_N	     (64 << 20)
 
-static const struct bench_case *const tables[] = {
-	bench_loop_cases,   bench_blog_cases, bench_call_cases, bench_none_cases,
-#ifdef CONFIG_TRACING
-	bench_printk_cases,
-#endif
-#ifdef CONFIG_EVENT_TRACING
-	bench_event_cases,
-#endif
-};
+static const struct bench_case *const tables[] = { bench_blog_cases, bench_none_cases,
+						   bench_peer_cases };
 
 static const char *const context_names[BENCH_CONTEXTS] = { "task", "softirq", "hardirq" };
 
 static DEFINE_MUTEX(lock);
-static char *results;
-static size_t results_len;
+static struct debugfs_blob_wrapper results;
 static struct dentry *folder;
 
 static __printf(1, 2) int tell(const char *fmt, ...)
 {
-	size_t room = RESULTS_SIZE - results_len;
+	size_t room = RESULTS_SIZE - results.size;
 	va_list args;
 	int n;
 
 	va_start(args, fmt);
-	n = vsnprintf(results + results_len, room, fmt, args);
+	n = vsnprintf(results.data + results.size, room, fmt, args);
 	va_end(args);
 	if (n >= room)
 		return -ENOSPC;
-	results_len += n;
+	results.size += n;
 	return 0;
 }
 
@@ -75,23 +63,23 @@ static int tell_clocks(void)
 	return tell("clocks %llu %llu\n", bench_ticks(), ktime_get_raw_ns());
 }
 
-static bool chosen(const char *name, char **names, int count)
+/* Is it among these names? */
+static bool chosen(const char *name, const char *names)
 {
-	for (int i = 0; i < count; i++) {
-		size_t len = strlen(names[i]);
-
-		if (strncmp(name, names[i], len))
+	for (size_t len; *names; names += len + !!names[len]) {
+		len = strcspn(names, " ");
+		if (!len || strncmp(name, names, len))
 			continue;
 		/* A whole name, or all that begin so */
-		if (!name[len] || strchr("._", names[i][len - 1]))
+		if (!name[len] || strchr("._", names[len - 1]))
 			return true;
 	}
 	return false;
 }
 
 /* In so many tasks by turns if that isn't 0, else in the context. */
-static int measure_cases(u32 tasks, enum bench_context context, u32 rounds, u32 n, char **names,
-			 int count)
+static int measure_cases(u32 tasks, enum bench_context context, u32 rounds, u32 n,
+			 const char *names)
 {
 	struct taker *takers = tasks ? bench_make_takers(tasks) : NULL;
 	char turns[20];
@@ -107,7 +95,7 @@ static int measure_cases(u32 tasks, enum bench_context context, u32 rounds, u32 
 			for (const struct bench_case *c = tables[t]; c->name; c++) {
 				u64 ticks;
 
-				if (!chosen(c->name, names, count))
+				if (!chosen(c->name, names))
 					continue;
 				if (tasks)
 					ticks = bench_turns(takers, c->run, n);
@@ -171,55 +159,43 @@ static int measure_many(u32 n)
 	return ticks ? tell("many %u %llu\n", n, ticks) : -ENOMEM;
 }
 
-static int run_line(char **words, int count)
+static int run_line(const char *line)
 {
-	u32 numbers[3] = {};
-	int context;
+	char word[16];
+	u32 tasks, rounds, n;
+	int at = 0;
 
-	/* The numbers of a line are in a row. */
-	for (int i = 1, n = 0; i < count && n < ARRAY_SIZE(numbers); i++) {
-		if (!kstrtou32(words[i], 0, &numbers[n]) && numbers[n] && numbers[n] <= MAX_N)
-			n++;
-		else if (n)
-			break;
+	if (sscanf(line, "cases %15s %u %u %n", word, &rounds, &n, &at) == 3 && at) {
+		int context = match_string(context_names, BENCH_CONTEXTS, word);
+
+		return context < 0 ? context : measure_cases(0, context, rounds, n, line + at);
 	}
-	if (count >= 5 && !strcmp(words[0], "cases") && numbers[1]) {
-		context = match_string(context_names, BENCH_CONTEXTS, words[1]);
-		if (context < 0)
-			return -EINVAL;
-		return measure_cases(0, context, numbers[0], numbers[1], words + 4, count - 4);
-	}
-	if (count >= 5 && !strcmp(words[0], "turns") && numbers[2])
-		return measure_cases(numbers[0], BENCH_TASK, numbers[1], numbers[2], words + 4,
-				     count - 4);
-	if (count == 2 && !strcmp(words[0], "mark"))
-		return tell("mark %s\n", words[1]);
-	if (count == 2 && !strcmp(words[0], "each") && numbers[0])
-		return measure_each(numbers[0]);
-	if (count == 2 && !strcmp(words[0], "new") && numbers[0])
-		return measure_new(numbers[0]);
-	if (count == 2 && !strcmp(words[0], "many") && numbers[0])
-		return measure_many(numbers[0]);
+	if (sscanf(line, "turns %u %u %u %n", &tasks, &rounds, &n, &at) == 3 && at && tasks && n)
+		return measure_cases(tasks, BENCH_TASK, rounds, n, line + at);
+	if (sscanf(line, "mark %15s", word) == 1)
+		return tell("mark %s\n", word);
+	if (sscanf(line, "each %u", &n) == 1)
+		return measure_each(n);
+	if (sscanf(line, "new %u", &n) == 1)
+		return measure_new(n);
+	if (sscanf(line, "many %u", &n) == 1)
+		return measure_many(n);
 	return -EINVAL;
 }
 
 static ssize_t run_write(struct file *file, const char __user *from, size_t len, loff_t *pos)
 {
-	char *words[MAX_WORDS], *line, *rest, *word;
-	int count = 0, ret;
+	char *line;
+	int ret;
 
 	if (len > PAGE_SIZE)
 		return -EINVAL;
 	line = memdup_user_nul(from, len);
 	if (IS_ERR(line))
 		return PTR_ERR(line);
-	rest = strim(line);
-	while ((word = strsep(&rest, " ")) && count < MAX_WORDS) {
-		if (*word)
-			words[count++] = word;
-	}
+	strreplace(line, '\n', ' ');
 	mutex_lock(&lock);
-	ret = tell_clocks() ?: run_line(words, count) ?: tell_clocks();
+	ret = tell_clocks() ?: run_line(line) ?: tell_clocks();
 	mutex_unlock(&lock);
 	kfree(line);
 	return ret ?: len;
@@ -230,30 +206,15 @@ static const struct file_operations run_fops = {
 	.write = run_write,
 };
 
-static ssize_t results_read(struct file *file, char __user *to, size_t len, loff_t *pos)
-{
-	ssize_t ret;
-
-	mutex_lock(&lock);
-	ret = simple_read_from_buffer(to, len, pos, results, results_len);
-	mutex_unlock(&lock);
-	return ret;
-}
-
-static const struct file_operations results_fops = {
-	.owner = THIS_MODULE,
-	.read = results_read,
-};
-
 static int __init bench_init(void)
 {
-	results = vmalloc(RESULTS_SIZE);
-	if (!results)
+	results.data = vmalloc(RESULTS_SIZE);
+	if (!results.data)
 		return -ENOMEM;
 	bench_contexts_init();
 	folder = debugfs_create_dir("blog_bench", NULL);
 	debugfs_create_file("run", 0200, folder, NULL, &run_fops);
-	debugfs_create_file("results", 0400, folder, NULL, &results_fops);
+	debugfs_create_blob("results", 0400, folder, &results);
 	return 0;
 }
 
@@ -261,7 +222,7 @@ static void __exit bench_exit(void)
 {
 	debugfs_remove(folder);
 	bench_contexts_exit();
-	vfree(results);
+	vfree(results.data);
 }
 
 module_init(bench_init);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* In place of blog.rs and task/mod.rs, for a kernel that drivers in Rust can't be built for. */
+/* In place of blog.rs and none.rs, for a kernel that drivers in Rust can't be built for. */
 
 #include <linux/blog.h>
 
