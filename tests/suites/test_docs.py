@@ -5,21 +5,25 @@ Tables agree with the sources, paths and links lead somewhere, and the code in R
 in the pages for drivers compiles, runs, and decodes to what is shown there.
 """
 
+import json
 import os
 import re
+import struct
 import subprocess
 import textwrap
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import vm
-from conftest import TOP, Run, files
+from conftest import TOP, Run
 
-from docs import formats, messages
+from docs import messages
+from docs import tables as of_pages
 
-FORMATS: Any = formats
+TABLES: Any = of_pages
 KERNEL_PAGES = sorted(TOP.glob("Documentation/blog/*.rst"))
 PAGES = [
     *sorted([*TOP.glob("*.md"), *TOP.glob("tools/*/README.md"), *TOP.glob("docs/*.rst")]),
@@ -32,8 +36,124 @@ IN_C, IN_RUST, IN_BOTH = (
 STOCK = TOP / "docs/stock.rst"
 
 
-def test_layout_tables_agree_with_the_sources(sh: Run) -> None:
-    sh(formats.__file__)
+def test_tables_are_made_from_the_sources() -> None:
+    """Else: tests/docs/tables.py, and say what a new row means."""
+    texts = [page.read_text() for page in TABLES.PAGES]
+    assert texts == TABLES.into(texts)
+    assert not [line for text in texts for line in text.splitlines() if line.endswith(" ?")]
+
+
+def test_a_table_gets_what_the_sources_have() -> None:
+    """Also if a row is missing, a number wrong, or a row of nothing there."""
+    page = TOP / "Documentation/blog/formats.rst"
+    text = page.read_text()
+    for row, other in (
+        ("TS_BITS               36 ", "TS_BITS               35 "),
+        ("12      4     next     ", "12      2     next     "),
+        ("Nested         1      nested   ", "Nested         1      nestle   "),
+        ("BOOL         0x20   1  ", "BOOL         0x20   2  "),
+        ("SITE_MAX              262143 ", "SITE_MOST             262143 "),
+    ):
+        assert text.count(row) == 1, row
+        (again,) = TABLES.into([text.replace(row, other)])
+        assert row in again and other not in again
+
+
+# Tables of bytes in a side table: by field, its offset and size
+Fields = dict[str, tuple[int, int]]
+
+
+class Bytes:
+    """A part of a side table, by a table of formats.rst."""
+
+    def __init__(self, name: str, data: bytes, at: int) -> None:
+        page = (TOP / "Documentation/blog/formats.rst").read_text()
+        part = page[page.index(f".. layout: {name}\n") :]
+        rows = re.findall(r"^(\d+) +(\d+) +(\w+)", part[: part.index("\n\n", 40 + len(name))], re.M)
+        self.rows: Fields = {field: (int(offset), int(size)) for offset, size, field in rows}
+        ends = [offset + size for offset, size in self.rows.values()]
+        assert [offset for offset, _ in self.rows.values()] == [0, *ends[:-1]], name
+        self.data, self.at, self.end = data, at, at + ends[-1]
+
+    def __getitem__(self, field: str) -> bytes:
+        offset, size = self.rows[field]
+        return self.data[self.at + offset : self.at + offset + size]
+
+    def __getattr__(self, field: str) -> int:
+        return int.from_bytes(self[field], "little")
+
+
+def padded(at: int) -> int:
+    return at + 7 & ~7
+
+
+def test_side_tables_are_as_formats_rst_has_them() -> None:
+    """A reader that takes its offsets from the page finds what blog-decode finds."""
+    golden = TOP / "tools/blog-decode/tests/golden/expected"
+    records = [json.loads(line) for line in (golden / "json.txt").read_text().splitlines()]
+    theirs = {r["index"]: [r[key] for key in ("line", "format", "file", "module")]
+              for r in records if r.get("file")}  # fmt: skip
+    data = (golden / "golden_mod.blogfmt").read_bytes()
+    head = Bytes("table", data, 0)
+    assert head["magic"] == b"BLOGFMT\0" and head.version == head.endian == 1
+    assert head.header_size == head.end and head.file_size == len(data)
+    assert head.crc == zlib.crc32(data[: head.end - 4])
+    assert head.body_crc == zlib.crc32(data[head.end :])
+    at = head.end
+    for _ in range(3):
+        at += 2 + int.from_bytes(data[at : at + 2], "little")
+    at, types = padded(at), 0
+    sites: list[list[object]] = []
+    while at < len(data):
+        part = Bytes("type", data, at)
+        if part["magic"] == b"BLFT":
+            types += 1
+            inner = padded(part.end + part.name_len)
+            for _ in range(part.variants):
+                variant = Bytes("variant", data, inner)
+                inner = padded(variant.end + variant.name_len)
+                for _ in range(variant.fields):
+                    field = Bytes("field", data, inner)
+                    inner = padded(field.end + field.name_len)
+            assert inner == at + part.length
+        elif part["magic"] == b"BLFP":
+            assert Bytes("place", data, at).site == len(sites) - 1
+        else:
+            part = Bytes("site", data, at)
+            assert part["magic"] == b"BLFD" and part.site == len(sites)
+            texts, inner = [], part.end + 8 * (part.argc - 1)
+            for length in (part.format_len, part.file_len, part.module_len, part.names_len):
+                texts.append(data[inner : inner + length].decode())
+                inner += length
+            assert padded(inner) == at + part.length
+            sites.append([part.line, *texts[:3]])
+        at += part.length
+    assert (len(sites), types) == (head.sites, head.types) and types
+    assert theirs and all(sites[index] == site for index, site in theirs.items())
+
+
+def test_the_example_of_formats_rst_has_the_bytes_that_it_says() -> None:
+    of = {name: value for name, (_, value) in TABLES.constants("record").items()}
+    header = (0x123456789A & (1 << of["TS_BITS"]) - 1) << of["SITE_BITS"] + of["LEN_BITS"]
+    payload = struct.pack("<I", 7) + b"\2ok\1"
+    raw = struct.pack("<Q", header | 0x123 << of["LEN_BITS"] | len(payload)) + payload
+    page = (TOP / "Documentation/blog/formats.rst").read_text().partition(".. layout: example")[2]
+    lines = page.partition("\nVersion 1\n")[0].splitlines()
+    assert bytes.fromhex("".join(line[:30] for line in lines if line[4:6].strip(":"))) == raw
+
+
+def test_messages_of_the_compiler_are_those_of_its_tests() -> None:
+    page = (
+        (TOP / "Documentation/blog/drivers-rust.rst").read_text().partition(".. layout: messages")
+    )
+    real = "\n".join(path.read_text() for path in sorted((TOP / "tests/ui/cases").iterdir()))
+    terms = [term for line in re.findall(r"^``.*", page[2], re.M)
+             for term in re.split(r", (?=``)", line)]  # fmt: skip
+    assert len(terms) > 5
+    for term in terms:
+        pattern = re.escape(term[2:-2]).replace("`X`", "`[^`]+`").replace("<X>", "<[^`]+>")
+        pattern = pattern.replace(r"`\{\}`", r"`\{[^`]*\}`")
+        assert re.search(r"\^ [^\n]*" + pattern, real), term
 
 
 def test_the_page_of_kernel_messages_is_that_of_the_sources() -> None:
@@ -117,15 +237,6 @@ def test_pages_of_the_kernel_tree_name_no_command_of_this_repository() -> None:
     assert not lost
 
 
-def test_pictures_have_a_paper_in_both_colours() -> None:
-    """A browser may show a dark page, or a dark picture on a light page."""
-    for picture in TOP.glob("Documentation/blog/*.svg"):
-        text = picture.read_text()
-        dark = text.partition("@media (prefers-color-scheme: dark)")[2]
-        assert 'class="paper"' in text and ".paper" in dark, picture.name
-        assert not re.search(r'<(?:text|rect)[^>]* fill="', text), picture.name
-
-
 # --- names, versions, options ---------------------------------------------------------
 
 
@@ -145,23 +256,14 @@ def test_one_version_is_named_everywhere() -> None:
     assert len({match and match[1] for match in found.values()}) == 1, found
 
 
-def test_the_root_for_crash_tools_is_as_formats_rst_says() -> None:
-    """Its version, which the file's own head names, too, and its first fields."""
-    source = (TOP / "rust/kernel/blog/wire/dump.rs").read_text()
+def test_versions_of_formats_are_those_of_the_sources() -> None:
     page = (TOP / "Documentation/blog/formats.rst").read_text()
-    version = re.search(r"VERSION: u32 = (\d+);", source)
-    assert version
-    assert f"post-mortem root, version {version[1]}:" in source
-    assert f"dump.rs``, version {version[1]}," in page
-    table = page[page.index("\nPost-mortem root\n") : page.index("\nStream file\n")]
-    rows = re.findall(r"^(\d+) +(\d+) +(\w+)", table, re.MULTILINE)
-    sizes = {"[u8; 8]": 8, "u32": 4}
-    fields = re.findall(r"^ +pub (\w+): (.+),$", source[source.index("struct Root: ") :], re.M)
-    at = 0
-    for (offset, size, name), (field, kind) in zip(rows, fields, strict=False):
-        assert (int(offset), int(size), name) == (at, sizes[kind], field)
-        at += sizes[kind]
-    assert len(rows) == 7
+    said = re.findall(r"^Source: ``(\S+)``,(?: wire)? version (\d+)", page, re.M)
+    assert len(said) >= 3
+    for source, version in said:
+        assert re.search(rf"\b(?:WIRE_)?VERSION: u\d+ = {version};", (TOP / source).read_text()), (
+            source
+        )
 
 
 def test_the_guides_have_all_options_of_kconfig() -> None:
@@ -205,39 +307,6 @@ def test_the_service_of_fleet_rst_calls_record_as_it_is(decoder: Path) -> None:
         [decoder, *command[1].replace("/var/log/blog", "/dev/null/x").split()[1:], "/nothing"],
         capture_output=True, text=True, check=False)  # fmt: skip
     assert said.returncode == 2 and "Usage:" not in said.stderr, said.stderr
-
-
-def test_pages_and_comments_keep_to_the_style() -> None:
-    """What a pattern finds of CONTRIBUTING.md's rules 1, 4 and 5."""
-    bad = re.compile(r"\b(is|are|was|were|be) told\b|\bbehind\b|\bWho has\b|\bwhoever\b", re.I)
-    texts = {page: page.read_text() for page in [*PAGES, TOP / "Kconfig"]}
-    del texts[TOP / "CONTRIBUTING.md"]
-    for name in files("*.rs", "*.c", "*.h", "*.py", "*.sh", "scripts/*"):
-        lines = (TOP / name).read_text().splitlines()
-        comments = (re.match(r"\s*(?://+!?|/?\*+|#) (.*)", line) for line in lines)
-        texts[TOP / name] = " ".join(found[1] if found else ";" for found in comments)
-    for path, text in texts.items():
-        assert not (found := bad.search(" ".join(text.split()))), (path, found)
-    # Of rule 3; comments still have such words.
-    riddles = re.compile(
-        r"\b(from|of|for|by|but|is) who\b|\bthat which\b|\bwhat is there\b|\bof all of which\b",
-        re.I,
-    )
-    for page in [*PAGES, TOP / "Kconfig", TOP / "patches/cover-letter"]:
-        text = " ".join(page.read_text().split())
-        if page.name != "CONTRIBUTING.md":
-            assert not (found := riddles.search(text)), (page, found)
-
-
-def test_set_up_s_time_and_disk_are_those_of_the_pages() -> None:
-    setup = (TOP / "scripts/setup").read_text()
-    stock = re.search(r"--stock\) .* minutes=(\d+) gb=(\d+)", setup)
-    assert stock
-    every = max(int(gb) for gb in re.findall(r"\bgb=(\d+)", setup))
-    readme, page = (" ".join(p.read_text().split()) for p in (README, STOCK))
-    assert f"`~/.cache/blog` ({stock[2]} or {every} GB)" in readme
-    assert f"about {stock[1]} minutes on two idle CPUs" in page
-    assert f"takes {stock[2]} GB of disk" in page
 
 
 def test_the_memory_of_the_page_for_deciding_is_what_the_suite_memory_finds() -> None:
@@ -295,35 +364,11 @@ def test_messages_that_the_page_for_dumps_quotes_are_literal() -> None:
     assert not [part for part in parts if " " in part and part not in source]
 
 
-def test_the_page_for_fleets_lists_all_attributes_of_otlp() -> None:
-    page = (TOP / "Documentation/blog/fleet.rst").read_text()
-    table = page[page.index("\nattribute  ") : page.rindex("\n====")]
-    path = TOP / "tools/blog-decode/crates/export/src/otlp.rs"
-    source = path.read_text().split("#[cfg(test)]")[0]
-    written = re.findall(r'\("([\w.]+\.\w+)", ', source)
-    written += [name + "NAME" for name in re.findall(r'"([\w.]+\.)\{name\}"', source)]
-    assert sorted(re.findall(r"``([\w.]+\.[\w.]+)``", table)) == sorted(written)
-
-
 def rows(page: str, header: str) -> list[list[str]]:
     """A table's rows that begin in its first column, in cells."""
     found = re.search(rf"^{header}[^\n]*\n==[^\n]*\n(.*?)^==+ ", page, re.M | re.S)
     assert found, header
     return [re.split("  +", line) for line in re.findall(r"^\S.*$", found[1], re.M)]
-
-
-def test_pages_list_all_parameters_of_modules() -> None:
-    """With those defaults that are plain numbers in the source."""
-    for page, source, pattern in (
-        ("admin-guide", "blog/**/*.c", r"^module_param_\w+\((\w+)()"),
-        ("torture", "tests/modules/torture/*.c", r"^TEST_PARAM\((\w+), (\w*)"),
-    ):
-        text = "".join(path.read_text() for path in sorted(TOP.glob(source)))
-        real = dict(re.findall(pattern, text, re.M))
-        table = rows((TOP / f"Documentation/blog/{page}.rst").read_text(), "parameter  ")
-        said = {row[0]: row[1] for row in table}
-        assert said.keys() == real.keys(), page
-        assert not [key for key, n in real.items() if n.isdecimal() and said[key] != n], page
 
 
 def test_the_keys_of_components_settings_are_those_of_the_source() -> None:
@@ -338,26 +383,6 @@ def test_the_keys_of_components_settings_are_those_of_the_source() -> None:
     assert said and modinfo
     for text in (said[1], modinfo[1]):
         assert set(re.findall(r"\w+", text)) - {"and"} == keys
-
-
-def test_the_order_of_stuck_tasks_is_the_same_in_the_help() -> None:
-    """Each rule begins with the same words, in the same order."""
-    page = (TOP / "Documentation/blog/post-mortem.rst").read_text()
-    page = page[page.index("\nWho comes first\n") : page.index("\nWho blocks whom\n")]
-    told = flat("tools/blog-decode/src/cli/args/saved.rs")
-    told = told[told.index("In this order:") : told.index("Each task has its last records")]
-    told, page = (" ".join(text.replace("`", "").split()) for text in (told, page))
-    rules = [re.split("[:,;]", rule)[0] for rule in re.split(r" \d\. ", page)[1:]]
-    assert len(rules) == len(re.findall(r" \d\. ", told)) == 5
-    at = [told.find(f" {n}. {rule}") for n, rule in enumerate(rules, 1)]
-    assert -1 not in at and at == sorted(at), rules
-
-
-def test_keys_of_losses_in_sentences_are_in_the_table() -> None:
-    page = (TOP / "Documentation/blog/admin-guide.rst").read_text()
-    keys = {key for (key,) in FORMATS.keys("show_component")}
-    said = set(re.findall(r"``(lost[._]\w+)``", page))
-    assert said and not said - keys
 
 
 def test_the_page_for_the_decoder_has_all_variables_of_the_environment() -> None:
@@ -443,7 +468,7 @@ PROBES: dict[str, list[tuple[Callable[[], object], object]]] = {
         # Where each of these would be
         (
             lambda: " ".join(
-                name for of in ("GLOBAL", "COMPONENT") for name, _ in FORMATS.files(of)),
+                name for of in ("GLOBAL", "COMPONENT") for name, _ in TABLES.files(of)),
             "NAME/ stats control snapshot stream ring_kb warn_share mode level private size_kb enable"
             " clear stats marker probes trigger snapshot stream map",
         ),
@@ -460,7 +485,7 @@ PROBES: dict[str, list[tuple[Callable[[], object], object]]] = {
             lambda: words_of("rust/kernel/blog/wire/dump.rs", "COMPONENTS: usize", ";", r"= (\d+)"),
             {"1024"},
         ),
-        (lambda: FORMATS.constants("record")["SITE_MAX"][1], 262_143),
+        (lambda: TABLES.constants("record")["SITE_MAX"][1], 262_143),
     ],
 }  # fmt: skip
 
@@ -675,12 +700,5 @@ def test_the_drivers_decode_to_what_is_shown_there(ran: Path, work: Path, decode
     (shown,) = page_blocks(IN_BOTH, "decodes to::")
     assert real == masked(shown.replace("-EINVAL", "EINVAL"))
     in_c = decoded(decoder, work, ran / "disk#2").replace(" disk#2 ", " disk ")
-    assert masked(in_c) == masked(shown)
-
-
-@pytest.mark.kernels("uml")
-def test_a_decoder_made_from_formats_rst_agrees_with_blog_decode(
-    ran: Path, work: Path, decoder: Path, sh: Run
-) -> None:
-    (work / "json").write_text(decoded(decoder, work, "--json", ran / "rust_blog"))
-    sh(formats.__file__, ran / "rust_blog", work / "json", *tables(work))
+from docs import messages
+from docs import tables as of_pages
