@@ -45,18 +45,21 @@ tree_test_patches() { (cd "$BLOG_TOP/patches" && ls test/*.patch); }
 # patched_by: reads paths of patches, prints the files that they touch
 patched_by() { xargs -rd '\n' sed -n 's|^+++ b/\([^\t]*\).*|\1|p' | sort -u; }
 
+# tree_recorded FILE: prints the files that a tree's .blog.patch changes
+tree_recorded() { sed -n 's|^+++ new/\([^\t]*\)\t.*|\1|p' "$1"; }
+
 # patch_files DIR PATCH NAME [-R]: applies a patch to the files in DIR; reports each
 # hunk that does not fit. A patch may be all message and no diff.
 patch_files() {
 	local out
 	grep -q '^diff ' "$2" || return 0
 	out=$(cd "$1" && patch -p1 -f --fuzz=0 --no-backup-if-mismatch "${@:4}" -i "$2" 2>&1) && return
-	warn "patches/$3 does not fit:"
+	warn "$3 does not fit:"
 	awk -v bad=0 '
 		/^patching file / { file = $3 }
 		/^Hunk #[0-9]+ FAILED/ { print "    " file ": hunk " $2 " (line " $5 ")"; bad++ }
 		/No file to patch|can.t find file/ { print "    a file is missing"; bad++ }
-		/already exists|previously applied/ { print "    " file ": " $0; bad++ }
+		/already exists|previously applied|content differs/ { print "    " (/^Not/ ? "" : file ": ") $0; bad++ }
 		END { if (!bad) print "    (see patch -p1 --dry-run)" }
 	' <<<"$out" | sed 's/ (line \([0-9]*\)\.)/ (line \1)/' >&2
 	sed -n 's/^|+++ b\/\([^\t]*\).*/    missing: \1/p' <<<"$out" >&2
@@ -73,7 +76,7 @@ header_patch() {
 # and copies the files that belong to it. Prints the paths of the copies.
 tree_commit() {
 	local with from to
-	patch_files "$1" "$BLOG_TOP/patches/$2" "$2" || return
+	patch_files "$1" "$BLOG_TOP/patches/$2" "patches/$2" || return
 	while IFS=$'\t' read -r with from to; do
 		[[ $with == "$2" ]] || continue
 		install -D -m 644 "$BLOG_TOP/$from" "$1/$to"

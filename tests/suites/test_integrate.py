@@ -119,95 +119,61 @@ def with_blog(tree: Tree) -> Tree:
 # --- in and out -------------------------------------------------------------------
 
 
-def test_a_look_changes_nothing(tree: Tree) -> None:
+def test_in_twice_and_out(tree: Tree) -> None:
+    """A look changes nothing, and a second run writes nothing."""
     tree.does("BLog fits", "--check")
     assert tree.untouched()
-
-
-def test_in_twice_and_out(tree: Tree) -> None:
-    def times() -> dict[Path, int]:
-        files = (path for path in tree.path.rglob("*") if path.is_file())
-        mine = (path for path in files if ".blog-integration" not in path.parts)
-        return {path: path.stat().st_mtime_ns for path in mine}
-
     tree.does("BLog is in")
-    for name in ("Kconfig", "sys/hook.c", "tests/early.c"):
-        ours = {"Kconfig": "Kconfig", "tests/early.c": "tests/kunit/early.c"}.get(name)
-        assert (tree.path / "kernel/blog" / name).read_bytes() == (
-            tree.here / (ours or f"blog/{name}")
-        ).read_bytes()
-    before = times()
+    ours, there = tree.here / "blog/sys/hook.c", tree.path / "kernel/blog/sys/hook.c"
+    assert there.read_bytes() == ours.read_bytes()
+    before = {path: path.stat().st_mtime_ns for path in tree.path.rglob("*.[chS]")}
     tree.does(", 0 written")
-    assert times() == before
+    assert before == {path: path.stat().st_mtime_ns for path in tree.path.rglob("*.[chS]")}
     tree.does("up to date", "--check")
     tree.does("BLog is out", "--revert")
     assert tree.untouched()
     tree.does("is not in", "--revert")
 
 
-def test_an_older_one_is_brought_up_to_date(with_blog: Tree) -> None:
-    tree = with_blog
-    tree.edit("kernel/blog/Kconfig", lambda text: text + "# older\n")
-    (tree.path / "kernel/blog/gone.c").write_text("// gone\n")
-    names = ("kernel/blog/Kconfig", "kernel/blog/gone.c")
-    hashes = run("sha256sum", *names, cwd=tree.path).stdout
-    tree.edit(
-        ".blog-integration/copied",
-        lambda text: re.sub(r".* kernel/blog/Kconfig\n", "", text) + hashes,
-    )
-    tree.does(", 2 written")
-    assert not (tree.path / "kernel/blog/gone.c").exists()
+def test_an_older_one_is_brought_up_to_date(tree: Tree, tmp_path: Path) -> None:
+    """With one file of other contents, one that there was not yet, and one that is gone."""
+    older = copy_ours(tmp_path / "older")
+    (older / "blog/sys/hook.c").write_text("// older\n")
+    (older / "blog/sys/gone.c").write_text("// gone\n")
+    (older / "blog/sys/glue.h").unlink()
+    Tree(older, tree.path).does("BLog is in")
+    tree.does("an older BLog is in", "--check")
+    tree.does(", 3 written")
+    assert not (tree.path / "kernel/blog/sys/gone.c").exists()
     tree.does("BLog is out", "--revert")
     assert tree.untouched()
 
 
-@pytest.mark.parametrize("then", ["--force", "--revert"])
-def test_a_run_that_was_killed(with_blog: Tree, then: str) -> None:
-    """It is completed, or taken back."""
+def test_what_others_have_changed_stays(with_blog: Tree) -> None:
+    """Beside BLog's lines; in these lines, it is a reason to do nothing."""
     tree = with_blog
-    shutil.copy(
-        tree.path / ".blog-integration/orig/lib/Kconfig.debug", tree.path / "lib/Kconfig.debug"
-    )
-    (tree.path / "kernel/blog/sys/hook.c").unlink()
-    (tree.path / "include/linux/blog.h").unlink()
-    (tree.path / ".blog-integration/incomplete").touch()
-    if then != "--revert":
-        (tree.path / "kernel/blog/Kconfig").write_text("")
-        tree.does(", 4 written")
-        tree.does("up to date", "--check")
-    tree.does("BLog is out", "--revert")
-    assert tree.untouched()
-
-
-# --- what others have changed -------------------------------------------------------
-
-
-def test_an_edited_file_of_ours_stays_unless_forced(with_blog: Tree) -> None:
-    tree = with_blog
+    tree.edit("kernel/Makefile", lambda text: text + "# mine\n")
+    tree.does(", 0 written")
     tree.edit("kernel/blog/sys/hook.c", lambda text: text + "/* mine */\n")
-    tree.refuses("kernel/blog/sys/hook.c was edited")
-    tree.refuses("kernel/blog/sys/hook.c was edited", "--revert")
-    tree.does("BLog is out", "--force", "--revert")
-    assert tree.untouched()
+    for args in ((), ("--revert",)):
+        tree.refuses("kernel/blog/sys/hook.c", *args)
+    tree.edit("kernel/blog/sys/hook.c", lambda text: text.replace("/* mine */\n", ""))
+    tree.does("BLog is out", "--revert")
+    assert (tree.path / "kernel/Makefile").read_text().endswith("# mine\n")
 
 
-def test_an_edit_beside_our_lines_stays(with_blog: Tree, pristine: Path) -> None:
-    name = "kernel/Makefile"
-    with_blog.edit(name, lambda text: text + "# mine\n")
-    with_blog.does("BLog is out", "--revert")
-    assert (with_blog.path / name).read_text() == (pristine / name).read_text() + "# mine\n"
-
-
-def test_a_hunk_that_does_not_fit_is_named_with_its_patch(tree: Tree) -> None:
-    tree.edit(
-        "include/asm-generic/vmlinux.lds.h",
-        lambda text: text.replace("TRACEPOINT_STR()\t", "OTHER_STR()\t"),
-    )
-    tree.refuses("include/asm-generic/vmlinux.lds.h: hunk #1")
+def test_what_does_not_fit_is_named(tree: Tree) -> None:
+    """A hunk with its patch, a missing file, and a foreign one in the way."""
+    scripts = "include/asm-generic/vmlinux.lds.h"
+    was = (tree.path / scripts).read_text()
+    tree.edit(scripts, lambda text: text.replace("TRACEPOINT_STR()\t", "OTHER_STR()\t"))
+    tree.refuses(f"{scripts}: hunk #1")
     tree.refuses("patches/vmlinux-lds-blog.patch does not fit", "--check")
-
-
-def test_a_missing_file_is_named(tree: Tree) -> None:
+    tree.edit(scripts, lambda _: was)
+    (tree.path / "kernel/blog").mkdir()
+    (tree.path / "kernel/blog/Kconfig").write_text("foreign\n")
+    tree.refuses("kernel/blog/Kconfig is in the tree already")
+    shutil.rmtree(tree.path / "kernel/blog")
     (tree.path / "scripts/Makefile.modinst").unlink()
     tree.refuses("scripts/Makefile.modinst")
 
@@ -216,10 +182,7 @@ def test_an_optional_patch_is_left_out_with_its_file(tree: Tree) -> None:
     """The tree lacks a file that the patch changes. One that doesn't fit is no reason."""
     (tree.path / "drivers/android/binder/debug.rs").unlink()
     tree.before = state(tree.path)
-    left_out = " lacks a file that they change: rust-binder-blog.patch\n"
-    tree.does(f"{left_out}BLog fits", "--check")
-    tree.does(f"{left_out}BLog is in")
-    tree.does("up to date", "--check")
+    tree.does(" lacks a file that they change: rust-binder-blog.patch\nBLog is in")
     tree.does("BLog is out", "--revert")
     assert tree.untouched()
     tree.edit("drivers/block/rnull/rnull.rs", lambda text: text.replace("\n", "\n//\n"))
@@ -232,18 +195,6 @@ def test_every_series_of_the_kernel_fits(here: Path, series: str) -> None:
     said = run(TOP / "scripts/fetch", "kernel", env=env, check=True).stdout
     done = run(here / "scripts/integrate", "--check", "--test", said.splitlines()[-1])
     assert not done.returncode, done.stdout + done.stderr
-
-
-def test_a_foreign_file_in_the_way_is_named(tree: Tree) -> None:
-    (tree.path / "kernel/blog").mkdir()
-    (tree.path / "kernel/blog/Kconfig").write_text("foreign\n")
-    tree.refuses("kernel/blog/Kconfig is in the tree already")
-
-
-def test_a_patch_that_is_in_already_is_noticed(tree: Tree) -> None:
-    patch = tree.here / "patches/vmlinux-lds-blog.patch"
-    run("patch", "-s", "-p1", "-i", patch, cwd=tree.path, check=True)
-    tree.refuses("vmlinux-lds-blog.patch")
 
 
 def test_a_folder_that_is_no_kernel_is_refused(here: Path, tmp_path: Path) -> None:
@@ -299,11 +250,6 @@ def test_documents_build_no_kernel(tmp_path: Path) -> None:
     )
 
 
-def test_the_patch_of_task_struct_applies_alone(here: Path, pristine: Path) -> None:
-    patch = here / "patches/task_struct-blog-tls.patch"
-    run("patch", "-p1", "--dry-run", "-f", "--fuzz=0", "-i", patch, cwd=pristine, check=True)
-
-
 # --- the series -----------------------------------------------------------------------
 
 
@@ -356,18 +302,13 @@ def test_the_series_is_a_branch_beside_what_is_checked_out(repo: Repo) -> None:
     assert again.returncode and "blog" in again.stderr
 
 
-def test_a_commit_for_each_line(repo: Repo) -> None:
-    lines = (repo.here / "patches/series").read_text().splitlines()
-    assert len(repo.commits()) == sum(bool(line.partition("#")[0].strip()) for line in lines)
-
-
 def test_the_last_tree_is_what_integrate_makes(repo: Repo, with_blog: Tree, tmp_path: Path) -> None:
     """But for the poster's own line in MAINTAINERS."""
     repo.git("worktree", "add", "-q", "--detach", tmp_path / "branch", "blog")
     branch = tmp_path / "branch"
     (branch / ".git").unlink()
     repo.git("worktree", "prune")
-    shutil.rmtree(with_blog.path / ".blog-integration")
+    (with_blog.path / ".blog.patch").unlink()
     text = (branch / "MAINTAINERS").read_text()
     assert text.count(f"M:\t{POSTER}\n") == 1
     (branch / "MAINTAINERS").write_text(text.replace(f"M:\t{POSTER}\n", ""))
@@ -417,9 +358,11 @@ def capture(here: Path, headers: Path, out: Path, **env: str) -> str:
     return run("/bin/sh", script, patch, headers, out, env=os.environ | env, check=True).stdout
 
 
-def test_headers_are_changed_as_in_a_tree(here: Path, with_blog: Tree, tmp_path: Path) -> None:
+def test_headers_are_changed_as_in_a_tree(
+    here: Path, small: Path, with_blog: Tree, tmp_path: Path
+) -> None:
     """But for one that doesn't fit, and is named; without the first of them, none is."""
-    out, orig = tmp_path / "capture", with_blog.path / ".blog-integration/orig"
+    out, orig = tmp_path / "capture", shutil.copytree(small, tmp_path / "orig")
     assert not capture(here, orig, out)
     changed = [path for path in out.rglob("*.h") if path.is_file()]
     assert len(changed) == 7
