@@ -4,7 +4,7 @@
 
 The kernel side is the module (blog/) and its part of the kernel crate (rust/kernel/blog). Its
 files stand on floors. It is read as text: imports and paths of Rust, names of C that Rust declares
-or defines, prototypes and includes of C. RULES has the rules, NOT_YET the faults that are known.
+or defines, prototypes and includes of C. RULES has the rules.
 """
 
 import re
@@ -30,9 +30,6 @@ HEADERS = ("include/linux/blog_call.h", "include/linux/blog_capture.h")
 
 # A symbol of Kconfig that is to be set
 SYMBOL = re.compile(r"(?<![!\w])[A-Z][A-Z0-9_]+")
-
-# Faults of today, each in its file. An entry goes with its fault.
-NOT_YET: dict[str, tuple[str, ...]] = {}
 
 TOKENS = {
     ".rs": r"""//[^\n]*|/\*.*?\*/|\bb?r(#*)".*?"\1|b?c?"(?:\\.|[^"\\])*"|'(?:\\[^']+|[^\\'\n])'""",
@@ -565,7 +562,7 @@ class Tree:
 
 @dataclass(frozen=True, order=True)
 class Fault:
-    """What is wrong in a file. `text` stays the same as long as it does; `detail` may change."""
+    """What is wrong in a file."""
 
     name: str
     text: str
@@ -808,19 +805,7 @@ def faults(top: Path) -> list[Fault]:
     return sorted(fault for rule in RULES for fault in rule(tree))
 
 
-def check(top: Path) -> list[str]:
-    """What is wrong: faults that NOT_YET doesn't have, and what it has without need."""
-    found = faults(top)
-    known = {(name, text) for name, texts in NOT_YET.items() for text in texts}
-    needed = {(fault.name, fault.text) for fault in found}
-    return [
-        *(str(fault) for fault in found if (fault.name, fault.text) not in known),
-        *(f"{name}: {text}: not any more: take it out of NOT_YET in tests/floors.py"
-          for name, text in sorted(known - needed)),
-    ]  # fmt: skip
-
-
 if __name__ == "__main__":
-    wrong = check(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
-    print("\n".join(wrong))
+    wrong = faults(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    print("\n".join(map(str, wrong)))
     sys.exit(1 if wrong else 0)
