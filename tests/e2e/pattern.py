@@ -92,8 +92,8 @@ def script(total: int, disk: str = "/dev/rnullb0") -> str:
         skip = number * REGION // job.block
         ends = (f"if={disk} of=/dev/null iflag=direct skip={skip}" if job.op == "Read" else
                 f"if=/dev/zero of={disk} oflag=direct conv=notrunc seek={skip}")  # fmt: skip
-        lines.append(f"dd {ends} bs={job.block} count={count} 2>&1 &")
-    return "\n".join([*lines, "wait"]) + "\n"
+        lines.append(f'dd {ends} bs={job.block} count={count} 2>&1 & pids="$pids $!"')
+    return "\n".join([*lines, "for pid in $pids; do wait $pid || exit; done"]) + "\n"
 
 
 def expected(total: int, jobs: tuple[Job, ...] = JOBS) -> Iterator[tuple[str, int, int]]:

@@ -101,7 +101,7 @@ def test_history(ran: vm.Result, decoder: Path, sh: Run) -> None:
     sums = [o for line in said.splitlines() if (o := json.loads(line))["type"] == "component-sum"]
     size = sum(o["bytes"] for o in sums) / sum(o["records"] for o in sums)
     print(f"{rate:.0f} records/s of {size:.1f} bytes: {16 * 2**20 / (rate * size):.0f} s in 16 MiB")
-    assert rate > 1000
+    assert {o["component"] for o in sums if o["records"]} >= {*MODULES}
 
 
 def test_memory_with_many_threads(ran: vm.Result) -> None:

@@ -3,6 +3,8 @@
 the violation of its property. Needs no kernel."""
 
 import json
+import re
+import subprocess
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
@@ -311,6 +313,14 @@ def test_job_file_has_all_jobs() -> None:
     text = pattern.job_file(80)
     for job in pattern.JOBS:
         assert f"[{job.name}]\nrw={job.rw}\nbs={job.block}\n" in text
+
+
+@pytest.mark.parametrize(("disk", "status"), [("/dev/null", 0), ("/nowhere/disk", 1)])
+def test_a_load_of_dd_fails_if_one_of_them_does(disk: str, status: int) -> None:
+    # /dev/null can neither be read nor written past the page cache.
+    script = re.sub(r" [io]flag=direct", "", pattern.script(80, disk))
+    done = subprocess.run(["sh"], input=script, text=True, capture_output=True, check=False)
+    assert done.returncode == status, done.stdout
 
 
 def test_too_many_are_refused() -> None:

@@ -305,11 +305,6 @@ def seconds_of(run: Run) -> int:
     return int(run.params.get("seconds", 0))
 
 
-def test_a_run_refuses_a_key_that_it_does_not_know() -> None:
-    with pytest.raises(TypeError, match="onoff_ms"):
-        Run("refused", onoff_ms=500)  # type: ignore[call-arg]
-
-
 def test_a_run_refuses_a_parameter_that_its_script_does_not_read() -> None:
     with pytest.raises(ValueError, match="run does not read crowd"):
         Run("refused", params={"crowd": 5})
