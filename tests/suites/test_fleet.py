@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The output of "blog-decode convert" for fleets, read by others.
 
-DuckDB reads Parquet, and must give the answers of "blog-decode stats" and "spans"; Spark must, too,
-in the suite "spark". OpenTelemetry's own definitions read OTLP. There are snapshots of four
-machines; on each, a span is a microsecond longer than on the one before.
+DuckDB reads Parquet, and OpenTelemetry's own definitions read OTLP. There are snapshots of four
+machines; on each, a span is a microsecond longer than on the one before. And five answers of
+blog-decode are those of SQL over the records: an oracle that shares no code with it.
 """
 
 import json
@@ -11,7 +11,6 @@ import os
 import re
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ HUNG = 0.5
 LOST = sum(range(1, HOSTS + 1))
 
 Rows = list[tuple[Any, ...]]
-Ask = Callable[[str], Rows]
 
 
 @pytest.fixture(scope="module")
@@ -47,29 +45,8 @@ def inputs(fleet: Path) -> list[Path | str]:
     return ["-s", fleet / "log.ko", *sorted(fleet.glob("host*.snap"))]
 
 
-@pytest.fixture(scope="module")
-def ask(fleet: Path) -> Ask:
-    """DuckDB, with a view "log" in which the sector is a column."""
-    connection = duckdb.connect()
-    connection.execute(
-        "CREATE VIEW log AS SELECT *, arguments['sector'] AS sector, epoch_ns(time) AS ns FROM"
-        " read_parquet("
-        f"'{fleet}/parquet/**/*.parquet', hive_partitioning = true,"
-        " hive_types = {'host': VARCHAR, 'boot': VARCHAR, 'date': DATE})"
-    )
-    return lambda query: connection.execute(query).fetchall()
-
-
 def objects(decoder: Path, sh: Run, *args: Path | str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in sh(decoder, *args).splitlines()]
-
-
-def test_partitions(fleet: Path) -> None:
-    """By date, host and boot; each host has its own of each, and a date is of two hosts."""
-    parts = [part.relative_to(fleet / "parquet").parts for part in fleet.rglob("*.parquet")]
-    assert all([p.split("=")[0] for p in part[:3]] == ["date", "host", "boot"] for part in parts)
-    assert len({part[1] for part in parts}) == len({part[2] for part in parts}) == HOSTS
-    assert len({part[0] for part in parts}) < HOSTS
 
 
 def test_files_let_engines_skip(fleet: Path) -> None:
@@ -91,55 +68,6 @@ def test_files_let_engines_skip(fleet: Path) -> None:
     assert columns["time"][0] < columns["time"][1]
 
 
-def test_counts_by_site(fleet: Path, decoder: Path, sh: Run, ask: Ask) -> None:
-    """The sites with the most records are those of "stats"."""
-    said = objects(decoder, sh, "stats", "--by", "host,file,line,format", "--json", *inputs(fleet))
-    wanted = {
-        (o["by"]["host"], o["by"]["file"], int(o["by"]["line"]), o["by"]["format"]): o["records"]
-        for o in said
-    }
-    assert sum(wanted.values()) == RECORDS
-    rows = ask(
-        "SELECT host, file, line, format, count(*) FROM log WHERE kind = 'record'"
-        " GROUP BY host, file, line, format ORDER BY count(*) DESC"
-    )
-    assert {row[:4]: row[4] for row in rows} == wanted
-
-
-def test_latency_by_host(fleet: Path, decoder: Path, sh: Run, ask: Ask) -> None:
-    """How long it took from one record to another is what "spans" says."""
-    said = objects(decoder, sh, "spans", "-k", "arg.sector", "--json", "-n", str(RECORDS),
-                   "read 0 *", "read 1 *", *inputs(fleet))  # fmt: skip
-    lengths: dict[str, list[int]] = {}
-    for o in said:
-        if o["type"] == "span":
-            lengths.setdefault(o["start"]["host"], []).append(o["ns"])
-    wanted = {host: (len(all_of), min(all_of), max(all_of)) for host, all_of in lengths.items()}
-    assert len(wanted) == HOSTS
-    rows = ask(
-        "SELECT a.host, count(*), min(b.ns - a.ns), max(b.ns - a.ns) FROM"
-        " (SELECT host, sector, ns FROM log WHERE message LIKE 'read 0 %') a JOIN"
-        " (SELECT host, sector, ns FROM log WHERE message LIKE 'read 1 %') b"
-        " ON a.host = b.host AND a.sector = b.sector GROUP BY a.host"
-    )
-    assert {row[0]: row[1:] for row in rows} == wanted
-
-
-def test_losses_are_rows(ask: Ask) -> None:
-    rows = ask("SELECT host, cause, count FROM log WHERE kind = 'lost'")
-    assert sorted(row[2] for row in rows) == list(range(1, HOSTS + 1))
-    assert {row[1] for row in rows} == {"no-page"}
-
-
-def test_what_happened_before(ask: Ask) -> None:
-    """All but one record of each machine is from before its first error."""
-    rows = ask(
-        "SELECT count(*) FROM log r JOIN (SELECT host, min(time) AS at FROM log WHERE level = 'err'"
-        " GROUP BY host) e ON r.host = e.host WHERE r.kind = 'record' AND r.time < e.at"
-    )
-    assert rows == [(RECORDS - HOSTS,)]
-
-
 def test_queries_of_the_page(fleet: Path, decoder: Path, sh: Run) -> None:
     """DuckDB accepts them, and they find the right rows."""
     page = (TOP / "Documentation/blog/fleet.rst").read_text()
@@ -150,6 +78,10 @@ def test_queries_of_the_page(fleet: Path, decoder: Path, sh: Run) -> None:
                    .replace("'tag'", "'sector'")).fetchall()
         for block in blocks
     ]  # fmt: skip
+    ((lost,),) = duckdb.execute(
+        f"SELECT sum(count) FROM read_parquet('{fleet}/parquet/**/*.parquet') WHERE kind = 'lost'"
+    ).fetchall()
+    assert lost == LOST
     sites, latencies, hung = rows
     assert sum(row[4] for row in sites) == RECORDS
     assert sorted(latencies) == [(f"host{n}", 20 + n, [(n + 1) * 1000] * 4) for n in range(HOSTS)]
@@ -258,7 +190,7 @@ def test_otlp_has_what_blog_decode_prints(
 
 NEWCOMER = TOP / "tools/blog-decode/tests/newcomer"
 # What a field is called in the table "log".
-COLUMNS = {"arg.op": "txt(args, 'op')", "arg.bytes": "num(args, 'bytes')::VARCHAR"}
+COLUMNS = {"arg.op": "txt(args, 'op')"}
 
 
 class Log:
@@ -300,7 +232,7 @@ def cut(decoder: Path, sh: Run, work: Path) -> Log:
     return Log(decoder, sh, snapshot, work / "cut.json")
 
 
-@pytest.mark.parametrize("by", ["component,level", "comm", "context,arg.op", "line,arg.bytes"])
+@pytest.mark.parametrize("by", ["component,level", "context,arg.op"])
 def test_counts_are_those_of_the_records(log: Log, by: str) -> None:
     columns = ", ".join(COLUMNS.get(field, f"{field}::VARCHAR") for field in by.split(","))
     for per, begins in (([], "0"), (["--per", "0.5"], "boot_ns // 500000000 * 500000000")):
@@ -323,19 +255,9 @@ def test_counts_are_those_of_the_records(log: Log, by: str) -> None:
         assert len(said) == len(got) and got == wanted
 
 
-def test_the_first_rows_have_the_most(log: Log) -> None:
-    said = [o["records"] for o in log.command("stats", "--by", "arg.sector", "-n", "5")]
-    rows = log.ask(
-        "SELECT count(*) AS c FROM log WHERE type = 'record' GROUP BY num(args, 'sector')"
-        " ORDER BY c DESC LIMIT 5"
-    )
-    assert said == [n for (n,) in rows]
-
-
 @pytest.mark.parametrize(
     ("condition", "sql"),
     [
-        ("level <= warn", "level IN ('err', 'warn')"),
         (
             "arg.bytes >= 4k && arg.op == 'Read'",
             "num(args, 'bytes') >= 4096 AND txt(args, 'op') = 'Read'",
@@ -344,7 +266,6 @@ def test_the_first_rows_have_the_most(log: Log) -> None:
             "!(comm == fio) || context == softirq",
             "comm IS DISTINCT FROM 'fio' OR context = 'softirq'",
         ),
-        ("message =~ '^queue.*[02]$'", "regexp_matches(message, '^queue.*[02]$')"),
     ],
 )
 def test_conditions_choose_the_same(log: Log, condition: str, sql: str) -> None:
@@ -361,46 +282,22 @@ def test_conditions_choose_the_same(log: Log, condition: str, sql: str) -> None:
     assert got == {row[:3]: row[3] for row in rows}
 
 
-def test_sites_have_their_records(log: Log) -> None:
-    said = log.command("sites", "--used")
-    rows = log.ask("SELECT file, line, count(*) FROM log WHERE type = 'record' GROUP BY ALL")
-    assert sorted((o["file"], o["line"], o["records"]) for o in said) == sorted(rows)
-
-
-@pytest.mark.parametrize(
-    ("key", "columns"), [(["-k", "arg.tag"], "num(args, 'tag')"), ([], "pid, tgid")]
-)
-def test_spans_are_those_of_the_records(log: Log, key: list[str], columns: str) -> None:
-    end = "complete" if key else "queue"
-    said = log.command("spans", *key, "queue *", f"{end} *")
+def test_spans_are_those_of_the_records(log: Log) -> None:
+    said = log.command("spans", "-k", "arg.tag", "queue *", "complete *")
     of_all = next(o for o in said if o["type"] == "span-sum")
-    matches = f"(message LIKE 'queue %' OR message LIKE '{end} %') AND [{columns}][1] IS NOT NULL"
     (row,) = log.ask(
         "WITH all_of_them AS (SELECT message, boot_ns - lag(boot_ns) OVER w AS ns, lag(message)"
-        f" OVER w AS last FROM log WHERE type = 'record' AND {matches}"
-        f" WINDOW w AS (PARTITION BY {columns} ORDER BY n)),"
-        f" spans AS (SELECT ns FROM all_of_them WHERE message LIKE '{end} %' AND last LIKE 'queue %')"
+        " OVER w AS last FROM log WHERE type = 'record' AND num(args, 'tag') IS NOT NULL"
+        " AND (message LIKE 'queue %' OR message LIKE 'complete %')"
+        " WINDOW w AS (PARTITION BY num(args, 'tag') ORDER BY n)),"
+        " spans AS (SELECT ns FROM all_of_them WHERE message LIKE 'complete %'"
+        " AND last LIKE 'queue %')"
         " SELECT count(*), max(ns), quantile_disc(ns, [0.5, 0.99]) FROM spans"
     )
     assert row[0] > 100
     assert (of_all["spans"], of_all["max_ns"]) == row[:2]
     for exact, name in zip(row[2], ("p50_ns", "p99_ns"), strict=True):
         assert exact <= of_all[name] <= exact + exact // 128
-
-
-def test_silences_are_those_of_the_records(log: Log) -> None:
-    said = [
-        (o["ns"], o["key"]["pid"])
-        for o in log.command("spans", "*", "*", "-n", "20")
-        if o["type"] == "span"
-    ]
-    rows = log.ask(
-        "WITH of_threads AS (SELECT pid, type, boot_ns - lag(boot_ns) OVER w AS ns, lag(type) OVER w"
-        " AS last FROM log WHERE pid IS NOT NULL WINDOW w AS (PARTITION BY pid ORDER BY n))"
-        " SELECT ns, pid FROM of_threads WHERE type = 'record' AND last = 'record' AND ns > 0"
-        " ORDER BY ns DESC LIMIT 20"
-    )
-    assert said == rows
 
 
 @pytest.mark.parametrize("name", ["log", "cut"])
@@ -436,20 +333,6 @@ def test_stats_are_those_of_the_records(request: pytest.FixtureRequest, name: st
     assert sites == dict(
         log.ask("SELECT format, count(*) FROM log WHERE type = 'record' GROUP BY format")
     )
-
-
-def test_tasks_agree_on_now(log: Log) -> None:
-    """Whichever are shown; and each one's silence is since its last record."""
-    now = set()
-    for which in ([], ["--all"], ["--running"], ["-n", "1"]):
-        head, *tasks = log.command("tasks", *which)
-        now.add(head["boot_ns"])
-        last: dict[int, int] = dict(
-            log.ask("SELECT pid, max(boot_ns) FROM log WHERE type = 'record' GROUP BY pid")
-        )
-        for task in tasks:
-            assert task["silent_ns"] == max(0, head["boot_ns"] - last[task["pid"]]), task["pid"]
-    assert len(now) == 1
 
 
 def test_json_is_a_table_to_others(log: Log, work: Path) -> None:

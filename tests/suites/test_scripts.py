@@ -4,7 +4,6 @@ that has what the test made. Needs no kernel and no network."""
 
 import fcntl
 import os
-import pty
 import re
 import shutil
 import signal
@@ -251,116 +250,7 @@ def test_metadata_leave_folders_of_others(stock: Path, stamp: str) -> None:
     assert (other / "letter").exists()
 
 
-# --- programs -------------------------------------------------------------------------
-
-# By rustup
-RUST = {"cargo", "rustc", "rustfmt", "rustup"}
-# Words of a line of shell that a command may follow
-BEFORE = r"(?:^|[|&;!{] |(?<!\()\$?\((?!\()|\b(?:then|else|elif|do|if|while|until|exec|env|step \S+|command -v))"
-PATTERNS = {
-    "sh": rf"{BEFORE}\s*(?:[A-Z_]+=\S* +)*([a-z][\w.+-]*)(?=[\s;)|&\"']|$)",
-    "py": r"(?:\b(?:run|sh|Popen|call|which)\(\s*\[?|\bcommand = \[|^ *\[)\s*\"([a-z][\w.+-]*)\"",
-    "rs": r"Command::new\(\s*\"([a-z][\w.+-]*)\"",
-    "Makefile": r"(?:^\t@?|&& |; |\$\(shell )([a-z][\w.+-]*)",
-}
-
-
-def words() -> dict[str, str]:
-    """Each word where a command may stand in a script or test, and a file that has it. Guests
-    have programs of their own."""
-    found: dict[str, str] = {}
-    builtins = subprocess.check_output(["bash", "-c", "compgen -bk"], text=True).split()
-    for name in files("scripts", "tests", ".ci", "packaging", "tools", "Makefile"):
-        if "/guest/" in name or "/ceph/" in name or (text := readable(TOP / name)) is None:
-            continue
-        kind = name.rsplit("/", 1)[-1].rsplit(".", 1)[-1]
-        first = text.split("\n", 1)[0]
-        if first.startswith("#!"):
-            kind = "py" if "python" in first else "sh"
-        text = re.sub(r"(?m)^\s*(#|//).*$", "", text)
-        for word in re.findall(PATTERNS.get(kind, r"(?!)"), text, re.MULTILINE):
-            if kind != "sh" or word not in builtins:
-                found.setdefault(word, name)
-    return found
-
-
-def readable(path: Path) -> str | None:
-    try:
-        return path.read_text()
-    except UnicodeDecodeError:
-        return None
-
-
-def dpkg(*words: str) -> list[str]:
-    """What dpkg-query says."""
-    command = ["dpkg-query", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
-
-
-def installed_by_setup() -> set[str]:
-    """The packages that every Debian has, those that set-up installs, and all that these
-    depend on."""
-    form = "${Package}\\t${Priority}\\t${Provides}\\t${Pre-Depends}, ${Depends}\\n"
-    needs: dict[str, set[str]] = {}
-    todo = subprocess.run([TOP / "scripts/setup", "--list", "--deep"], check=True,
-                          capture_output=True, text=True).stdout.split()  # fmt: skip
-    todo += ["apt"]
-    for line in dpkg("-W", "-f", form):
-        package, priority, provides, depends = line.split("\t")
-        depended = set(re.findall(r"(?:^|[,|])\s*([a-z0-9][a-z0-9.+-]+)", depends))
-        for name in (package, *re.findall(r"(?:^|,)\s*([a-z0-9][a-z0-9.+-]+)", provides)):
-            needs.setdefault(name, set()).update(depended | {package})
-        todo += [package] if priority == "required" else []
-    have: set[str] = set()
-    while todo:
-        if (package := todo.pop()) not in have:
-            have.add(package)
-            todo += needs.get(package, ())
-    return have
-
-
-DIRS = "/usr/lib/llvm-19/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-def strangers(words: dict[str, str], path: str = DIRS) -> list[str]:
-    """Those that are programs here, but of packages that set-up doesn't install."""
-    programs = {word: found for word in words if (found := shutil.which(word, path=path))}
-    paths: dict[str, set[str]] = {}
-    for program in programs.values():
-        real = os.path.realpath(program)
-        paths[program] = {program, real, real.removeprefix("/usr"), f"/usr{program}"}
-    owners: dict[str, set[str]] = {}
-    for line in dpkg("-S", *set().union(*paths.values())):
-        packages, _, name = line.rpartition(": ")
-        owners[name] = {package.split(":")[0] for package in packages.split(", ")}
-    mine = installed_by_setup() if owners else set()
-    lost = []
-    for word, program in programs.items():
-        owning = set().union(*(owners.get(name, ()) for name in paths[program]))
-        if word not in RUST and not owning & mine:
-            lost.append(f"{word} in {words[word]}: of {', '.join(owning) or program}")
-    return lost
-
-
-def test_set_up_installs_all_programs() -> None:
-    """A program that is on this machine by chance may be missing on another one."""
-    found = words()
-    assert {"make", "cargo", "chroot", "flock", "git", "xz", "ld"} <= set(found)
-    assert not strangers(found)
-
-
-def test_a_program_of_nobody_is_noticed(tmp_path: Path) -> None:
-    program = tmp_path / "nobodys"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    for kind, line in (
-        ("sh", "x=$(nobodys -x)"), ("sh", "if ! nobodys; then"), ("sh", "a | nobodys"),
-        ("sh", "LC_ALL=C nobodys"), ("py", '["nobodys", x]'), ("py", 'sh("nobodys", x)'),
-        ("rs", 'Command::new("nobodys")'), ("Makefile", "\t@nobodys x"),
-    ):  # fmt: skip
-        found = re.findall(PATTERNS[kind], line, re.MULTILINE)
-        lost = strangers(dict.fromkeys(found, kind), f"{tmp_path}:{DIRS}")
-        assert lost == [f"nobodys in {kind}: of {program}"], line
+# --- set-up ---------------------------------------------------------------------------
 
 
 def test_suites_that_need_only_pytest_install_nothing_else(sh: Run) -> None:
@@ -489,62 +379,6 @@ def test_a_first_run_names_its_needs_before_it_starts(clone: Path) -> None:
     assert re.fullmatch(r"set-up\t\d+\t\d+\t[\d.]+\n", stages), stages
 
 
-def test_a_step_shows_its_progress(clone: Path) -> None:
-    nap = "bash -c 'echo CC a.o; until [ -e go ]; do sleep 0.1; done; exit 1'"
-    try:
-        own, theirs = pty.openpty()
-    except OSError as error:
-        pytest.skip(f"{error}: a chroot without /dev/pts")
-    script = f". scripts/lib/lib.sh; STEP_LINES=3 step nap {nap}"
-    step = subprocess.Popen(["bash", "-c", script], cwd=clone, stdout=theirs, stderr=theirs,
-                            env=environment(clone) | {"TERM": "xterm"})  # fmt: skip
-    os.close(theirs)
-    said = ""
-    try:
-        while more := os.read(own, 4096):
-            said += more.decode()
-            if re.search(r"nap: 1 of 3 lines, \d+ s: CC a.o", said):
-                (clone / "go").touch()
-    except OSError:  # nobody has the terminal any more
-        pass
-    os.close(own)
-    assert step.wait()
-    assert (clone / "go").exists(), said
-    assert "| CC a.o" in said and "FAILED after" in said
-
-
-# --- messages of commits ------------------------------------------------------------------
-
-BODY = "\n\nReaders took the first one for the last.\n"
-MESSAGES = {
-    "blog: ring: Count lost records" + BODY: "",
-    "blog: Use one definition" + BODY + "\nSigned-off-by: A <a@b>\n# a comment": "",
-    "fixup! blog: ring: Count lost records": "",
-    "count lost records" + BODY: "the subject must be like",
-    "blog: ring: count lost records" + BODY: "the subject must be like",
-    "blog: ring: Counts lost records" + BODY: "a verb in the imperative",
-    "blog: ring: Counted lost records" + BODY: "a verb in the imperative",
-    "blog: ring: Counting of lost records" + BODY: "a verb in the imperative",
-    "blog: ring: Pass lost records" + BODY: "",
-    "blog: ring: Count lost records." + BODY: "a full stop",
-    f"blog: ring: {'C' * 62}" + BODY: "",
-    f"blog: ring: {'C' * 63}" + BODY: "75 characters",
-    "blog: ring: Count lost records\nmore" + BODY: "the second line",
-    "blog: ring: Count lost records\n": "no body",
-    "blog: ring: Count lost records\n\nSigned-off-by: A <a@b>\n# a comment\n": "no body",
-    "blog: ring: Count lost records\n\n# --- >8 ---\n+a diff\n": "no body",
-}
-
-
-@pytest.mark.parametrize("number", range(len(MESSAGES)))
-def test_a_commit_s_message_is_checked(number: int, tmp_path: Path) -> None:
-    message, said = list(MESSAGES.items())[number]
-    (tmp_path / "message").write_text(message)
-    done = subprocess.run([TOP / "scripts/githooks/commit-msg", tmp_path / "message"],
-                          capture_output=True, text=True, check=False)  # fmt: skip
-    assert (done.returncode, said in done.stderr) == (int(bool(said)), True), (message, done.stderr)
-
-
 # --- clean ----------------------------------------------------------------------------
 
 
@@ -572,16 +406,6 @@ def test_clean_leaves_nothing_in_the_clone(clone: Path, sh: Run) -> None:
     left = {str(path.relative_to(clone)) for path in set(clone.rglob("*")) - before}
     assert {name for name in left if (clone / name).is_file()} == set(kept)
     assert (cache / "tools").is_dir()
-
-
-def test_clean_removes_nothing_while_it_looks(clone: Path, sh: Run) -> None:
-    """With a find that is slow, and that fails if a folder is gone meanwhile."""
-    (clone / "build").mkdir()
-    find = clone.parent / "bin/find"
-    find.write_text(f'#!/bin/sh\nsleep 0.3\n[ -d {clone}/build ] && PATH={DIRS} exec find "$@"\n')
-    find.chmod(0o755)
-    sh("scripts/clean", cwd=clone, env=environment(clone))
-    assert not (clone / "build").exists()
 
 
 @pytest.mark.parametrize("mine", [False, True])
