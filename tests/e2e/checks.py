@@ -99,32 +99,12 @@ def something_lost(log: Log) -> Iterator[str]:
         yield "no loss at all"
 
 
-def kinds_counted(log: Log, counters: Counts) -> Iterator[str]:
-    """Records of each kind, as many as the driver counted. For runs without loss."""
-    for kind, name in ((QUEUE, "queue"), (COMPLETE, "complete")):
-        if log.of_kind(kind) != counters[name]:
-            yield f"{log.of_kind(kind)} {name} records, {counters[name]} counted"
-
-
 def disk_agrees(counters: Counts, stat: Counts) -> Iterator[str]:
     """The block layer finished as many I/Os as the driver queued and completed."""
     ios = stat["reads"] + stat["writes"]
     for name in ("queue", "complete"):
         if counters[name] != ios:
             yield f"the disk's stat says {ios} I/Os, the driver counted {counters[name]} ({name})"
-
-
-def sectors_agree(log: Log, stat: Counts) -> Iterator[str]:
-    """Sectors read and written, in the log and in the disk's stat. Without loss."""
-    sums: Counter[str] = Counter()
-    for ring in log.rings.values():
-        for kind, key in zip(ring.kind, ring.key):
-            if kind == COMPLETE:
-                op, _, size, _ = unpack(key)
-                sums[op] += size >> 9
-    for op, name in (("Read", "read_sectors"), ("Write", "write_sectors")):
-        if sums[op] != stat[name]:
-            yield f"{sums[op]} sectors in {op} records, {stat[name]} in the disk's stat"
 
 
 def _seen(log: Log, kind: int) -> Counter[int]:

@@ -83,10 +83,6 @@ class Log:
         """The ring with this number, made when first seen."""
         return self.rings.setdefault((component, number), Ring(component, number))
 
-    def of_kind(self, kind: int) -> int:
-        """How many records of a kind there are."""
-        return sum(ring.kind.count(kind) for ring in self.rings.values())
-
 
 def _request(item: Item) -> int:
     """The request that a record of the request path is about, packed."""
