@@ -522,7 +522,7 @@ class Tree:
     def known_symbols(self) -> set[str]:
         """Names that tests and packages define, and headers may declare."""
         found: set[str] = set()
-        for root in ("tests/kunit", "blog/tests", "packaging"):
+        for root in ("blog/tests", "packaging"):
             for path in sorted((self.top / root).rglob("*.[cr]*")):
                 if path.suffix in (".c", ".rs"):
                     found |= set(re.findall(r"\bblog_\w+(?=\()", path.read_text()))

@@ -20,8 +20,12 @@ HERE = Path(__file__).resolve().parent
 
 def cases() -> list[str]:
     """The cases in the sources, as SUITE.CASE."""
-    paths = sorted((HERE / "kunit").rglob("*.rs"))
-    paths += sorted((HERE.parent / "blog/parts").glob("*/tests.rs"))
+    blog = HERE.parent / "blog"
+    paths = sorted(
+        path
+        for glob in ("tests/**/*.rs", "parts/*/tests.rs", "parts/*/tests/*.rs")
+        for path in blog.glob(glob)
+    )
     return [case for path in paths for case in cases_of(path)]
 
 

@@ -48,7 +48,7 @@ def total(value: int) -> int:
 
 
 def message(scene: str, writer: Writer, seq: int, before: int) -> str:
-    """The text of a record, by tests/modules/crash/crash.rs. `before`: parameter records."""
+    """The text of a record, by blog/tests/crash/crash.rs. `before`: parameter records."""
     check = total(total((writer.id ^ 0x5BD1E995) * 0x9E3779B1) + total(seq * 0x85EBCA6B))
     return (
         f"w={writer.id} s={seq} c={check:#x} {event(scene, writer, seq, before)}"

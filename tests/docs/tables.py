@@ -210,7 +210,12 @@ def options(_):
 
 def parameters(folder):
     """Of modules, with defaults that are plain numbers in the source."""
-    text = "".join(path.read_text() for path in sorted((TOP / folder).rglob("*.c")))
+    paths = (
+        path
+        for path in sorted((TOP / folder).rglob("*.c"))
+        if "tests" not in path.relative_to(TOP / folder).parts
+    )
+    text = "".join(path.read_text() for path in paths)
     found = re.findall(r"^(?:module_param_\w+|TEST_PARAM)\((\w+), (\w*)", text, re.M)
     return [(name, value if value.isdecimal() else None) for name, value in found]
 

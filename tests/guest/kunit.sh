@@ -6,7 +6,7 @@
 # In any case the kernel's log has the results.
 
 for dir in /lib/modules/*/kernel/kernel/blog /lib/modules/*/updates; do
-	for module in "$dir"/*.ko "$dir"/tests/*.ko "$dir"/tests/*/*.ko; do
+	for module in "$dir"/*.ko "$dir"/tests/*.ko "$dir"/tests/capture/*.ko; do
 		[ -f "$module" ] || continue
 		name=${module##*/}
 		name=${name%.ko}

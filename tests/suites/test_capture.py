@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Messages of a captured driver in Rust: its records decode to the lines that it printed.
-tests/kunit/capture has the driver."""
+blog/tests/capture has the driver."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from conftest import TOP, Run
 pytestmark = pytest.mark.kernels("uml")
 
 MODULE = "blog_capture_kunit"
-SOURCE = TOP / "tests/kunit/capture/blog_capture_kunit.rs"
+SOURCE = TOP / "blog/tests/capture/blog_capture_kunit.rs"
 
 
 class Said:

@@ -20,6 +20,7 @@ BLOG = {"x86": "m", "uml": "y", "x86-y": "y"}
 FLAVOURS = by_kernel("x86", "uml", "x86-y")
 # Without BLog: what patches change in UML, and no image (scripts/lib/kernel.sh)
 WITHOUT = vm.places()[0] / "uml-n"
+CALLS = "blog/tests/../parts/ccall/tests"
 RNULL = "drivers/block/rnull/rnull_mod.o"
 CHANGED = f"init/init_task.o kernel/fork.o fs/exec.o rust/kernel.o {RNULL}"
 
@@ -40,12 +41,12 @@ def test_without_blog_there_is_nothing_of_it(name: str, sh: Run) -> None:
 
 
 def compile_c(name: str, out: Path, sh: Run, options: str = "", source: Path | None = None) -> None:
-    """Compiles a file of tests/kunit, or another one, as the build of UML does, and with options."""
+    """Compiles a test of log calls in C, or another file, as the build of UML does, and with options."""
     build = vm.kernel("uml").build
-    command = (build / f"kernel/blog/tests/.{name}.o.cmd").read_text().splitlines()[0]
+    command = (build / f"kernel/{CALLS}/.{name}.o.cmd").read_text().splitlines()[0]
     command = command.split(" := ", 1)[1].split(" ; ")[0]
     command = re.sub(r"-Wp,-MMD,\S+", options, command)
-    command = command.replace(f"-o kernel/blog/tests/{name}.o", f"-o {out}")
+    command = command.replace(f"-o kernel/{CALLS}/{name}.o", f"-o {out}")
     if source:
         command = re.sub(rf"\S+/{name}\.c\b", str(source), command)
     sh("bash", "-c", command, cwd=build)
@@ -71,7 +72,7 @@ def test_with_lto_calls_of_two_files_stay_apart(work: Path, sh: Run) -> None:
     for name in ("c_calls", "c_capture"):
         objects.append(work / f"{name}.o")
         compile_c(name, objects[-1], sh, "-flto=full")
-        sites += size_of_sites(build / f"kernel/blog/tests/{name}.o")
+        sites += size_of_sites(build / f"kernel/{CALLS}/{name}.o")
     sh("ld.lld", "-r", "-o", work / "lto.o", *objects)
     assert size_of_sites(work / "lto.o") == sites > 100
 

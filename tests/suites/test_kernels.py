@@ -116,7 +116,7 @@ def build(name: str, work: Path, root: Path, tree: Tree, sh: Run) -> Built:
     inside = root / "build" / name
     shutil.rmtree(inside, ignore_errors=True)
     shutil.copytree(tree("arm64" if arm64 else "x86_64"), inside / "blog")
-    shutil.copy(TOP / "tests/modules/testmod.h", inside)
+    shutil.copy(TOP / "blog/tests/testmod.h", inside)
     said = in_root(root, "make", "-C", f"/build/{name}/blog", f"KDIR={headers}", JOBS)
     said += driver(root, headers, name, "kernels")
     folder = work / name / ("arm64" if arm64 else "x86")

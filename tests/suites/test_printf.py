@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """C formats: a kernel's records decode to the text that its snprintf() prints for the same
-arguments. tests/kunit/c_printf.c has the cases: each is a record, and its text in the next one.
-Records of debug messages, in tests/kunit/c_capture.c, decode to dynamic debug's text."""
+arguments. blog/parts/ccall/tests/c_printf.c has the cases: each is a record, and its text in the next one.
+Records of debug messages, in c_capture.c there, decode to dynamic debug's text."""
 
 import json
 import re

@@ -115,7 +115,7 @@ def test_an_oops_of_a_thread(work: Path, decoder: Path, sh: Run) -> None:
     assert numbers == list(range(100 - len(numbers), 100))
 
 
-# What blog_crash stores over: bits as in tests/modules/crash/crash.rs. An event looks at 8 rings.
+# What blog_crash stores over: bits as in blog/tests/crash/crash.rs. An event looks at 8 rings.
 MEMORY, DESCRIPTIONS, LIST = 0x03F, 0x3C0, 0x400
 
 

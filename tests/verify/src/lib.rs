@@ -17,7 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod account;
-#[path = "../../modules/torture/payload.rs"]
+#[path = "../../../blog/tests/torture/payload.rs"]
 mod payload;
 pub mod report;
 pub mod truth;

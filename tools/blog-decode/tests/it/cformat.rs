@@ -3,9 +3,9 @@
 //! C formats: what the kernel's own code packs by a compiled format decodes to what `vsnprintf()`
 //! prints.
 //!
-//! Most cases are in tests/kunit/c_printf.c; KUnit logs them in a kernel, and compares them with
-//! its `snprintf()`. Here are those that a kernel wouldn't print so, or would die of. Integers are
-//! also held against the C library, where it prints as the kernel does.
+//! Most cases are in blog/parts/ccall/tests/c_printf.c; KUnit logs them in a kernel, and compares
+//! them with its `snprintf()`. Here are those that a kernel wouldn't print so, or would die of.
+//! Integers are also held against the C library, where it prints as the kernel does.
 
 #[allow(dead_code)] // A probe's loads are the kernel's.
 #[path = "../../../../blog/parts/ccall/pack.rs"]
@@ -272,7 +272,7 @@ fn argument(space: &mut Space, source: &str) -> u64 {
 
 #[test]
 fn cases() {
-    let source = include_str!("../../../../tests/kunit/c_printf.c");
+    let source = include_str!("../../../../blog/parts/ccall/tests/c_printf.c");
     let cases = source.split("\n\tCASE(").skip(1).map(arguments);
     for case in cases.clone() {
         let mut space = Space::default();

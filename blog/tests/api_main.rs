@@ -6,9 +6,11 @@
 use kernel::prelude::*;
 
 #[cfg(CONFIG_BLOG_CCALL)]
+#[path = "../parts/ccall/tests/api_c.rs"]
 mod api_c;
 mod api_calls;
 #[cfg(CONFIG_BLOG_CCALL)]
+#[path = "../parts/ccall/tests/api_capture.rs"]
 mod api_capture;
 mod api_contexts;
 mod api_early;

@@ -188,7 +188,7 @@ mod suite {
 
     #[test]
     fn no_call_of_initcalls_from_the_early_ones_on_is_uncounted() {
-        // So often tests/kunit/early.c has api_early.rs log, to each component.
+        // So often early.c has api_early.rs log, to each component.
         let said = if cfg!(MODULE) { 0 } else { 4 * 500 };
         assert_eq!(of_initcalls(c"kunit_early"), (said, 0));
         // This one keeps what is older, and loses the rest.
