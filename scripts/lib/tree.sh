@@ -15,7 +15,7 @@ tree_files() {
 				from=${place%%:*} to=${place#*:}
 				[[ -e $from ]] || die "patches/series: there is no $from"
 				find "$from" -type f \( -name '*.rs' -o -name '*.[chS]' -o -name '*.rst' -o -name '*.svg' \
-					-o -name Kbuild -o -name Makefile -o -name Kconfig -o -name .kunitconfig \) -printf "$patch\t%p\t$to%P\n" | sort
+					-o -name Kbuild -o -name Makefile -o -name Kconfig -o -name .kunitconfig -o -name '*.txt' \) -printf "$patch\t%p\t$to%P\n" | sort
 			done
 		done | awk -F'\t' '!seen[$2]++'
 	)

@@ -65,3 +65,50 @@ def test_errors_stay_in_their_share(work: Path, decoder: Path, tap: Tap, sh: Run
     assert refused("there") == ["first", "second", "third"]
     # With no share any more, the others may go, too.
     assert "third" not in refused("gone")
+
+
+def words(path: str, pattern: str) -> set[str]:
+    """The strings in what a pattern finds in a source."""
+    found = re.search(pattern, (TOP / path).read_text(), re.DOTALL)
+    assert found, (path, pattern)
+    return set(re.findall(r'"([^"]+)"', found[1]))
+
+
+def test_description_for_syzkaller() -> None:
+    """It has the sources' words, ranges and files, and defines what it uses."""
+    text = (TOP / "blog/tests/blog.txt").read_text()
+    lists = {name: set(re.findall(r'"([^"]*)"', values))
+             for name, values in re.findall(r"^blog_(\w+) = (\".*)$", text, re.MULTILINE)}  # fmt: skip
+    wire, settings = "rust/kernel/blog/wire", "blog/registry/settings.rs"
+    trigger, probe = "blog/parts/trigger", "blog/parts/probe/parse.rs"
+    assert lists["levels"] == words(f"{wire}/record.rs", r"\n    Level \{(.*?)\n    \}") | {"off"}
+    assert lists["privacy"] == words(f"{wire}/types.rs", r"\n    Privacy \{(.*?)\n    \}")
+    assert lists["modes"] == words(settings, r"(Some\(\"overwrite\"\).*?\])")
+    assert lists["compare"] == words(f"{trigger}/mod.rs", r"static COMPARE:(.*?)\];")
+    assert lists["gates"] == words("blog/registry/images.rs", r"match flags \{(.*?)_ =>")
+    assert lists["sizes"] == words(probe, r"\nfn code\((.*?)\n\}")
+    sizes = words(f"{trigger}/parse.rs", r"let size = (.*?)_ =>")
+    assert lists["types"] == {kind + size for kind in "iu" for size in sizes}
+    keys = words("blog/parts/select/mod.rs", r"match key \{(.*?)_ =>")
+    assert keys == set(re.findall(r'"(\w+)=', text.partition("blog_choice_level {")[2]))
+    # The ranges of numbers. Each setting is a file, and so is what takes text.
+    ranges = re.findall(
+        r'Key::\w+, c"(\w+)", (\d+)\.\.=(?:1 << )?(\d+)', (TOP / settings).read_text()
+    )
+    assert len(ranges) == 7
+    for name, first, last in ranges:
+        known = re.search(rf"write\$blog_{name}\(.*?int32\[(\d+):(\d+)\]", text)
+        most = str(1 << 20) if last == "20" else last
+        assert not known or known.groups() == (first, most), name
+    sources = [path.read_text() for path in (TOP / "blog").rglob("mod.rs")]
+    rows = [row for source in sources for row in re.split(r"FileOf \{\n", source)[1:]]
+    takes = {row.split('"')[1] for row in rows if "write:" in row.partition("FileOf::NONE")[0]}
+    opened = set(re.findall(r'/(\w+)"\]\], flags const\[O_(?:RDWR|WRONLY)\]', text))
+    assert opened == takes | {name for name, *_ in ranges} | {"component"}
+    # What is used is defined, and the reverse.
+    code = re.sub(r'^#.*|"[^"]*"', "", text, flags=re.MULTILINE)
+    names = re.findall(r"(?<![\w$/])(?:fd_)?blog_\w+", code)
+    define = r"^(?:resource |type )?((?:fd_)?blog_\w+)(?: = |\[fd\]| fmt| [{\[]\n)"
+    defined = re.findall(define, code, re.MULTILINE)
+    assert len(defined) == len(set(defined)) and set(defined) == set(names)
+    assert not {name for name in defined if names.count(name) < 2}
