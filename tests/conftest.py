@@ -173,13 +173,13 @@ Tap = Callable[[Iterable[str]], None]
 
 
 def results(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The tests that lines of TAP have, each with its problem, which lines before it explain. The
-    plan, a line "1..N", shows that none is missing."""
+    """The tests that lines of TAP or KTAP have, each with its problem, which lines before it explain.
+    The plan, a line "1..N", shows that none is missing."""
     seen, plan = 0, None
     said: list[str] = []
     for line in lines:
         plan = int(line[3:]) if re.match(r"1\.\.\d+$", line) else plan
-        found = re.match(r"(not )?ok - (.*)$", line)
+        found = re.match(r"(not )?ok(?: \d+)?(?: -)? (.*?) *$", line)
         if not found:
             said.append(line)
             continue
@@ -197,6 +197,8 @@ def tap(subtests: pytest.Subtests) -> Tap:
     def report(lines: Iterable[str]) -> None:
         for name, problem in results(lines):
             with subtests.test(msg=name):
+                if name.endswith("# SKIP"):
+                    pytest.skip(name)
                 assert not problem, problem
 
     return report

@@ -33,6 +33,7 @@ from typing import BinaryIO, TextIO, cast
 
 TOP = Path(__file__).resolve().parent.parent
 INIT = Path(__file__).resolve().parent / "guest/init"
+COMMON = TOP / "tools/testing/selftests/blog/common.sh"
 
 # What the kernel's log has when something is wrong. Each finds a message of complaints.txt that
 # no other one finds. A backtrace alone is no complaint: sysrq-l prints one on demand.
@@ -204,7 +205,7 @@ def _entries(path: str, source: Path) -> Iterator[tuple[str, Path]]:
 def initrd(
     out: Path, busybox: Path, script: Path, files: Mapping[str, Path], programs: Mapping[str, Path]
 ) -> Path:
-    """Packs busybox, the guest's init and lib.sh, the script as /run, and files (by their
+    """Packs busybox, the guest's init, lib.sh and common.sh, the script as /run, and files (by their
     paths in the guest).
 
     Written as a cpio archive in the kernel's "newc" form, not compressed.
@@ -216,6 +217,7 @@ def initrd(
     everything += [(path, source, 0o755) for path, source in programs.items()]
     everything += [("bin/busybox", busybox, 0o755), ("init", INIT, 0o755)]
     everything += [("run", script, 0o755), ("lib.sh", INIT.with_name("lib.sh"), 0o644)]
+    everything += [("common.sh", COMMON, 0o644)]
     for target, source, mode in everything:
         for path, inner in _entries(f"/{target}", source):
             for parent in Path(path).parents:

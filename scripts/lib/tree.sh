@@ -14,8 +14,9 @@ tree_files() {
 			for place in $places; do
 				from=${place%%:*} to=${place#*:}
 				[[ -e $from ]] || die "patches/series: there is no $from"
-				find "$from" -type f \( -name '*.rs' -o -name '*.[chS]' -o -name '*.rst' -o -name '*.svg' \
-					-o -name Kbuild -o -name Makefile -o -name Kconfig -o -name .kunitconfig -o -name '*.txt' \) -printf "$patch\t%p\t$to%P\n" | sort
+				find "$from" -type f -regextype posix-extended \
+					-regex '.*\.([chS]|rs|rst|svg|sh|txt|gitignore|kunitconfig)|(.*/)?(Kbuild|Kconfig|Makefile|config|settings)' \
+					-printf "$patch\t%p\t$to%P\n" | sort
 			done
 		done | awk -F'\t' '!seen[$2]++'
 	)
@@ -79,7 +80,7 @@ tree_commit() {
 	patch_files "$1" "$BLOG_TOP/patches/$2" "patches/$2" || return
 	while IFS=$'\t' read -r with from to; do
 		[[ $with == "$2" ]] || continue
-		install -D -m 644 "$BLOG_TOP/$from" "$1/$to"
+		install -D -m "$(stat -c %a "$BLOG_TOP/$from")" "$BLOG_TOP/$from" "$1/$to"
 		echo "$to"
 	done <<<"$TREE_FILES"
 }
@@ -98,11 +99,11 @@ small_tree() {
 	git -C "$to" -c user.name=Nobody -c user.email=nobody@example.org commit -qm "Linux"
 }
 
-# tree_key: prints a hash of everything that goes into a tree, except text for people
+# tree_key: prints a hash of everything that goes into a tree, except what no kernel is built from
 tree_key() {
 	(
 		cd "$BLOG_TOP" || exit
-		files=$(tree_files | grep -v $'\tDocumentation/')
+		files=$(tree_files | grep -vE $'\t(Documentation|tools)/')
 		echo "$files"
 		cut -f2 <<<"$files" | xargs -d '\n' sha256sum
 		{ tree_patches && tree_test_patches; } | sed 's|^|patches/|' |

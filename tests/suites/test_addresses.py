@@ -6,22 +6,24 @@ import re
 from pathlib import Path
 
 import pytest
+import selftests
 import vm
-from conftest import TOP, Run
+from conftest import TOP, Run, Tap
 
 pytestmark = pytest.mark.kernels("uml")
 
 ADDRESSES = re.compile(r"0x[0-9a-f]{8,} 0x[0-9a-f]{8,}")
-# What can only be read, and only be written.
-WRITABLE = re.compile(r"/(clear|marker)$")
+# What selftests leave: with addresses, and without
+CAPTURES = {
+    "addresses": (["all", "all.stream", "one", "before"], ["two", "two.stream"]),
+    "rights": (["all"], ["two"]),
+}
 # What has addresses for all who open it.
 MAPPED = re.compile(r"/map$")
 
 
-def boot(work: Path, name: str, script: str, machine: vm.Machine) -> Path:
-    """The files that a guest leaves."""
-    kernel, path = vm.kernel("uml"), TOP / "tests/guest/e2e"
-    result = vm.run(work / name, kernel, path / f"{script}.sh", machine=machine)
+def left(result: vm.Result) -> Path:
+    """The files that a guest has left."""
     assert not result.problem, result.told()
     return result.out
 
@@ -82,61 +84,40 @@ class Files:
     def every(self) -> list[str]:
         return (self.folder / "files").read_text().split()
 
-    def readable(self) -> list[str]:
-        """By a group."""
-        out = (WRITABLE, MAPPED)
-        return [name for name in self.every() if not any(kind.search(name) for kind in out)]
+
+@pytest.fixture(scope="module", params=CAPTURES)
+def selftest(request: pytest.FixtureRequest, work: Path) -> vm.Result:
+    machine = vm.Machine(1, 512)
+    return selftests.guest(work / request.param, vm.kernel("uml"), request.param, machine=machine)
 
 
-@pytest.fixture(scope="module")
-def restricted(work: Path, decoder: Path, sh: Run) -> Files:
-    folder = boot(work, "kptr", "addresses", vm.Machine(1, 512))
-    return Files(folder, decoder, sh, "all")
+def test_selftest(selftest: vm.Result, tap: Tap) -> None:
+    """What it finds itself. Below is what blog-decode finds in the files that it leaves."""
+    tap(selftest.lines())
+    assert not selftest.problem, selftest.told()
 
 
-@pytest.fixture(scope="module")
-def rights(work: Path, decoder: Path, sh: Run) -> Files:
-    folder = boot(work, "rights", "rights", vm.Machine(1, 512))
-    return Files(folder, decoder, sh, "all")
+def test_addresses_are_withheld(selftest: vm.Result, decoder: Path, sh: Run) -> None:
+    """Root sees them with kptr_restrict=0; with 1, a process with CAP_SYSLOG does, and so does one
+    that opened a file before they were hidden. Nobody does with 2, nor a member with 1."""
+    files = Files(left(selftest), decoder, sh, "all")
+    shown, hidden = CAPTURES[selftest.guest.work.name]
+    assert [name for name in shown if files.shows(name)] == shown
+    for name in hidden:
+        files.hides(name)
 
 
 def locked(work: Path, decoder: Path, sh: Run, level: str) -> Files:
     args = f"lockdown={level}" if level != "none" else ""
-    folder = boot(work, level, "lockdown", vm.Machine(2, args=args))
-    return Files(folder, decoder, sh, "all")
+    script = TOP / "tests/guest/e2e/lockdown.sh"
+    result = vm.run(work / level, vm.kernel("uml"), script, machine=vm.Machine(2, args=args))
+    return Files(left(result), decoder, sh, "all")
 
 
 @pytest.fixture(scope="module")
 def raised(work: Path, decoder: Path, sh: Run) -> Files:
     """Locked down step by step."""
     return locked(work, decoder, sh, "none")
-
-
-# kptr_restrict=0: root sees addresses; =1: a process with CAP_SYSLOG does, and so does one that
-# opened a file before they were hidden.
-@pytest.mark.parametrize("name", ("all", "all.stream", "one", "before"))
-def test_kptr_restrict_shows(restricted: Files, name: str) -> None:
-    assert restricted.shows(name)
-
-
-# kptr_restrict=2: nobody does.
-@pytest.mark.parametrize("name", ("two", "two.stream"))
-def test_kptr_restrict_hides(restricted: Files, name: str) -> None:
-    restricted.hides(name)
-
-
-@pytest.mark.parametrize("place", ("tracefs", "debugfs", "group"))
-def test_rights(rights: Files, place: str) -> None:
-    """Root may open all. A group with which tracefs is mounted reads, and writes nothing."""
-    can = {user: [(rights.folder / place / user / mode).read_text().split()
-                  for mode in ("read", "write")] for user in ("root", "member", "nobody")}  # fmt: skip
-    assert can["root"] == [rights.every()] * 2
-    assert can["member"] == [rights.readable() if place == "group" else [], []]
-    assert can["nobody"] == [[], []]
-
-
-def test_a_member_sees_no_address(rights: Files) -> None:
-    rights.hides("two")
 
 
 def at_integrity(files: Files, name: str) -> None:

@@ -5,18 +5,19 @@ import re
 from pathlib import Path
 
 import pytest
+import selftests
 import vm
-from conftest import TOP, Run, Tap
+from conftest import TOP, Run, Tap, by_kernel
 
 # A value of each parameter that isn't its default
 PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "counts": "Y",
               "kdump": "Y", "last_words": "3", "max_kb": "8192", "persist": "nothing"}  # fmt: skip
 
 
-@pytest.mark.kernels("x86")
-def test_control(work: Path, tap: Tap) -> None:
-    kernel = vm.kernel("x86")
-    result = vm.run(work, kernel, TOP / "tests/guest/e2e/control.sh", files=kernel.files())
+@pytest.mark.parametrize("flavour", by_kernel("uml", "x86"))
+def test_control(flavour: str, work: Path, tap: Tap) -> None:
+    kernel = vm.kernel(flavour)
+    result = selftests.guest(work / flavour, kernel, "control")
     tap(result.lines())
     assert not result.problem, result.told()
 
@@ -41,9 +42,17 @@ def test_settings_at_boot(work: Path, tap: Tap) -> None:
              "blog.component=nonsense", "blog.component=rust_blog:mode=x",
              "blog.component=rnull*:enable=1,mode=discard,ring_kb=32;:enable=1"]  # fmt: skip
     kernel = vm.kernel("uml")
+    machine = vm.Machine(args=" ".join(words))
+    result = selftests.guest(work / "settings", kernel, "settings", machine=machine)
+    tap(result.lines())
+    assert not result.problem, result.told()
+
+
+@pytest.mark.kernels("uml")
+def test_settings_of_a_file(work: Path, tap: Tap) -> None:
+    kernel = vm.kernel("uml")
     files = kernel.files() | {"blog.service": TOP / "packaging/debian/blog.service"}
-    result = vm.run(work / "settings", kernel, TOP / "tests/guest/e2e/settings.sh",
-                    files=files, machine=vm.Machine(args=" ".join(words)))  # fmt: skip
+    result = vm.run(work / "service", kernel, TOP / "tests/guest/e2e/service.sh", files=files)
     tap(result.lines())
     assert not result.problem, result.told()
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import kunit_run
 import pytest
+import selftests
 import vm
-from conftest import TOP, Tap
+from conftest import Tap
 from e2e import judge, load
 
 watched = pytest.mark.kernels("x86-debug")
@@ -47,9 +48,12 @@ def test_load(name: str, deep: bool, work: Path, decoder: Path, subtests: pytest
 def test_guest(script: str, deep: bool, work: Path, tap: Tap) -> None:
     """Each allocation fails once, then they fail at random; nothing leaks."""
     machine = vm.Machine(cpus=2, mem=1536, args="page_owner=on")
-    what = load.Load(script, ios=20_000, deep=int(deep))
-    seconds = 3600 if deep else 600
-    result = load.run(work / script, vm.kernel("x86-debug"), what, machine=machine, seconds=seconds)
+    kernel, seconds = vm.kernel("x86-debug"), 3600 if deep else 600
+    if script == "control":
+        result = selftests.guest(work / script, kernel, script, machine=machine, seconds=seconds)
+    else:
+        what = load.Load(script, ios=20_000, deep=int(deep))
+        result = load.run(work / script, kernel, what, machine=machine, seconds=seconds)
     tap(result.lines())
     assert not result.problem, result.told()
 
@@ -86,7 +90,7 @@ def test_load_by_model(
 @model
 def test_control_by_model(flavour: str, args: str, work: Path, tap: Tap) -> None:
     kernel, machine = vm.kernel(flavour), vm.Machine(mem=1536, args=args)
-    script = TOP / "tests/guest/e2e/control.sh"
-    result = vm.run(work, kernel, script, files=kernel.files(), machine=machine, seconds=1200)
+    here = work / f"control-{flavour}-{args}"
+    result = selftests.guest(here, kernel, "control", machine=machine, seconds=1200)
     tap(result.lines())
     assert not result.problem, result.told()

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-OURS = "Kconfig Kbuild blog include rust samples scripts patches Documentation docs"
+OURS = "Kconfig Kbuild blog include rust samples scripts patches Documentation docs tools/testing"
 VERSIONS = TOP / "scripts/lib/versions.sh"
 POSTER = "A. Poster <poster@example.org>"
 

@@ -9,28 +9,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import selftests
 import vm
-from conftest import TOP, Run, Tap, built, for_guest
+from conftest import Tap, built, for_guest
 
 pytestmark = pytest.mark.kernels("uml")
 
-HERE = TOP / "tests/guest"
 Ring = tuple[int, int]  # its id, and the thread id of its owner
 Records = dict[tuple[Ring, int], bytes]
 
 
 @pytest.fixture(scope="module")
-def guest(work: Path, sh: Run) -> vm.Result:
+def guest(work: Path) -> vm.Result:
     """A guest in which memory is mapped; it leaves copies."""
-    (work / "bin").mkdir()
-    for source in (HERE / "map/maps.c", HERE / "live/streams.c"):
-        sh("cc", "-O2", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-unused-result",
-           "-Werror", "-static", "-o", work / "bin" / source.stem, source)  # fmt: skip
-    found = {f"bin/{path.name}": path for path in (work / "bin").iterdir()}
-    found |= for_guest(built("examples/mapcopy"), work / "mapcopy")
-    kernel = vm.kernel("uml")
-    return vm.run(work / "map", kernel, HERE / "map/map.sh", files=kernel.files(), programs=found,
-                  machine=vm.Machine(2, 512), seconds=400)  # fmt: skip
+    programs = for_guest(built("examples/mapcopy"), work / "mapcopy")
+    return selftests.guest(work / "map", vm.kernel("uml"), "map", programs=programs,
+                           machine=vm.Machine(2, 512))  # fmt: skip
 
 
 def test_guest(guest: vm.Result, tap: Tap) -> None:

@@ -20,7 +20,7 @@ resizer() {
 }
 
 blog_on
-rings "$size_kb" "$ring_kb" "$mode"
+fresh "$size_kb" "$ring_kb" "$mode"
 disk_on "$disk_mib"
 
 if [ "$faults" != 0 ]; then

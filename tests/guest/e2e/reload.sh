@@ -10,7 +10,7 @@
 . /e2e/params
 
 blog_on
-rings "$size_kb" "$ring_kb" "$mode"
+fresh "$size_kb" "$ring_kb" "$mode"
 reader 1 &
 reader=$!
 

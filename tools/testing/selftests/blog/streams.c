@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A reader of stream files, for tests in a guest. It knows nothing of what is
- * in a stream: it checks what read(), poll() and signals do, how soon data is
- * there, and copies streams to files, which are decoded on the host.
+ * A reader of stream files. It knows nothing of what is in a stream: it checks
+ * what read(), poll() and signals do, how soon data is there, and copies streams
+ * to files.
  *
  * usage: streams copy STREAM OUT STOP [BYTES [PAUSE-MS]]
  *		copies until STOP exists and nothing comes any more, in reads of
@@ -23,7 +23,6 @@
  *		"-", for what another program makes of it
  */
 
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -42,26 +41,25 @@
 #include <time.h>
 #include <unistd.h>
 
-static int failures;
-
-static void die(const char *what)
-{
-	printf("guest: streams: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
+#include "kselftest.h"
 
 static bool check(bool holds, const char *name, ...)
 {
+	char text[200];
 	va_list args;
 
 	va_start(args, name);
-	printf("guest: %s - ", holds ? "ok" : "not ok");
-	vprintf(name, args);
-	printf("\n");
-	fflush(stdout);
+	vsnprintf(text, sizeof(text), name, args);
 	va_end(args);
-	failures += !holds;
+	ksft_test_result(holds, "%s\n", text);
 	return holds;
+}
+
+/* The plan, which shows that this was reached, and the totals. */
+static int finished(void)
+{
+	ksft_set_plan(ksft_test_num());
+	ksft_finished();
 }
 
 static int open_or_die(const char *path, int flags)
@@ -69,7 +67,7 @@ static int open_or_die(const char *path, int flags)
 	int fd = open(path, flags, 0600);
 
 	if (fd < 0)
-		die(path);
+		ksft_exit_fail_perror(path);
 	return fd;
 }
 
@@ -97,7 +95,7 @@ static void write_all(int fd, const char *buf, ssize_t n)
 		ssize_t done = write(fd, buf, n);
 
 		if (done < 0)
-			die("write");
+			ksft_exit_fail_perror("write");
 		buf += done;
 		n -= done;
 	}
@@ -110,9 +108,9 @@ static void log_some(const char *disk)
 	int fd = open_or_die(disk, O_RDONLY | O_DIRECT);
 
 	if (!buf && posix_memalign(&buf, 4096, 4096))
-		die("memory");
+		ksft_exit_fail_perror("memory");
 	if (pread(fd, buf, 4096, 0) != 4096)
-		die("disk");
+		ksft_exit_fail_perror("disk");
 	close(fd);
 }
 
@@ -129,10 +127,10 @@ static int copy(const char *stream, const char *out, const char *stop, size_t st
 		ssize_t n;
 
 		if (poll(&poll_fd, 1, 200) < 0)
-			die("poll");
+			ksft_exit_fail_perror("poll");
 		n = read(from, buf, step);
 		if (n < 0 && errno != EAGAIN)
-			die(stream);
+			ksft_exit_fail_perror(stream);
 		if (!n)
 			break;
 		if (n > 0)
@@ -154,7 +152,7 @@ static void handle(int sig, int flags)
 	struct sigaction action = { .sa_handler = nothing, .sa_flags = flags };
 
 	if (sigaction(sig, &action, NULL))
-		die("sigaction");
+		ksft_exit_fail_perror("sigaction");
 }
 
 /* An alarm from when there is nothing to do any more, again and again. */
@@ -181,7 +179,7 @@ static int cat(const char *stream, const char *out, const char *stop)
 		ssize_t n = read(from, buf, sizeof(buf));
 
 		if (n < 0 && errno != EINTR)
-			die(stream);
+			ksft_exit_fail_perror(stream);
 		if (n < 0 && stopping)
 			return 0;
 		if (!n)
@@ -198,7 +196,7 @@ static void empty(int pipe, int to)
 
 	for (ioctl(pipe, FIONREAD, &n); n > 0; ioctl(pipe, FIONREAD, &n)) {
 		if (splice(pipe, NULL, to, NULL, n, SPLICE_F_MOVE) < 0 && errno != EINTR)
-			die("splice to a file");
+			ksft_exit_fail_perror("splice to a file");
 	}
 }
 
@@ -210,7 +208,7 @@ static int splices(const char *stream, const char *out, const char *stop)
 	int quiet = 0, i, p[2];
 
 	if (pipe(p) || fcntl(p[1], F_SETPIPE_SZ, 4096) < 0)
-		die("pipe");
+		ksft_exit_fail_perror("pipe");
 	for (i = 0; i < 20; i++) {
 		pid_t child = fork();
 
@@ -231,10 +229,10 @@ static int splices(const char *stream, const char *out, const char *stop)
 		ssize_t n;
 
 		if (poll(&poll_fd, 1, 200) < 0 && errno != EINTR)
-			die("poll");
+			ksft_exit_fail_perror("poll");
 		n = splice(from, NULL, p[1], NULL, 1 << 20, SPLICE_F_NONBLOCK);
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			die(stream);
+			ksft_exit_fail_perror(stream);
 		if (!n)
 			break;
 		quiet = n > 0 || !stopping ? 0 : quiet + (errno == EAGAIN);
@@ -257,7 +255,7 @@ static int rest(const char *stream, const char *out, const char *ready)
 	check(!n, "the stream of a removed component ends");
 	check(!read(from, buf, sizeof(buf)), "and has ended for good");
 	check(poll(&poll_fd, 1, 0) == 1 && poll_fd.revents & POLLHUP, "poll says so");
-	return failures;
+	return finished();
 }
 
 /*
@@ -343,7 +341,7 @@ static int calls(const char *stream, const char *disk)
 
 	epoll = epoll_create1(0);
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
-		die("epoll_ctl");
+		ksft_exit_fail_perror("epoll_ctl");
 	while (epoll_wait(epoll, &event, 1, 100) > 0)
 		drain(fd, 65536);
 	log_some(disk);
@@ -353,7 +351,7 @@ static int calls(const char *stream, const char *disk)
 
 	/* Splice, which doesn't wait either. */
 	if (pipe(p))
-		die("pipe");
+		ksft_exit_fail_perror("pipe");
 	check(splice(fd, NULL, p[1], NULL, 65536, 0) < 0 && errno == EAGAIN,
 	      "nothing is spliced while nothing is logged");
 	log_some(disk);
@@ -404,13 +402,13 @@ static int calls(const char *stream, const char *disk)
 	kill(child, SIGKILL);
 	check(waitpid(child, NULL, 0) == child, "a reader can be killed");
 
-	return failures;
+	return finished();
 }
 
 static void set(int fd, const char *text)
 {
 	if (pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text))
-		die(text);
+		ksft_exit_fail_perror(text);
 }
 
 static int freeze(const char *file, const char *disk, int first, int last)
@@ -431,14 +429,14 @@ static int freeze(const char *file, const char *disk, int first, int last)
 		fired++;
 		memset(text, 0, sizeof(text));
 		if (pread(fd, text, sizeof(text) - 1, 0) <= 0)
-			die("read of a trigger");
+			ksft_exit_fail_perror("read of a trigger");
 		if (strncmp(text, "frozen site=", 12))
 			check(false, "a trigger is ready, but says %s", text);
 	}
 	check(fired > 0, "%d of %d sites have frozen the component", fired, last - first + 1);
 	set(fd, "off");
 	check(poll(&poll_fd, 1, 0) == 0, "it is not ready any more");
-	return failures;
+	return finished();
 }
 
 static int by_size(const void *a, const void *b)
@@ -461,7 +459,7 @@ static int latency(const char *stream, const char *disk, int bound)
 	int i;
 
 	if (pipe(go) || pipe(done))
-		die("pipe");
+		ksft_exit_fail_perror("pipe");
 	child = fork();
 	if (!child) {
 		close(go[1]);
@@ -480,14 +478,14 @@ static int latency(const char *stream, const char *disk, int bound)
 			read(fd, buf, sizeof(buf));
 		write_all(go[1], "", 1);
 		if (poll(&poll_fd, 1, 5000) != 1)
-			die("poll: nothing in 5 s");
+			ksft_exit_fail_perror("poll: nothing in 5 s");
 		/* The task's record and the interrupt's may come one by one. */
 		do {
 			seen = now_ms();
 			read(fd, buf, sizeof(buf));
 		} while (poll(&poll_fd, 1, 150) == 1);
 		if (read(done[0], &logged, sizeof(logged)) != sizeof(logged))
-			die("pipe");
+			ksft_exit_fail_perror("pipe");
 		if (i >= 0)
 			took[i] = seen - logged;
 	}
@@ -496,7 +494,7 @@ static int latency(const char *stream, const char *disk, int bound)
 	qsort(took, ROUNDS, sizeof(*took), by_size);
 	check(took[ROUNDS - 1] <= bound, "records are there in %d ms (%.1f to %.1f, median %.1f)",
 	      bound, took[0], took[ROUNDS - 1], took[ROUNDS / 2]);
-	return failures;
+	return finished();
 }
 
 int main(int argc, char **argv)

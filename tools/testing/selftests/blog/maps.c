@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process that maps the memory of a component, for tests in a guest. It knows
+ * A process that maps the memory of a component. It knows
  * the start of the meta page only: it checks what system calls on the file do,
  * and that memory stays readable, whatever happens to the component.
  *
@@ -13,10 +13,8 @@
  *		prints the name of the error of a mapping of one page, or "none"
  */
 
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +22,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "kselftest.h"
 
 #define PAGE 4096
 
@@ -40,20 +40,12 @@ struct meta {
 	unsigned int generation;
 };
 
-static int failures;
-
-static void die(const char *what)
-{
-	printf("guest: maps: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
 static void check(bool holds, const char *name)
 {
-	printf("guest: %s - %s", holds ? "ok" : "not ok", name);
-	printf(holds ? "\n" : ": %s\n", strerror(errno));
-	fflush(stdout);
-	failures += !holds;
+	if (holds)
+		ksft_test_result_pass("%s\n", name);
+	else
+		ksft_test_result_fail("%s: %s\n", name, strerror(errno));
 }
 
 static bool fails(void *at, int error)
@@ -70,7 +62,7 @@ static int open_or_die(const char *path, int flags)
 	int fd = open(path, flags);
 
 	if (fd < 0)
-		die(path);
+		ksft_exit_fail_perror(path);
 	return fd;
 }
 
@@ -80,7 +72,7 @@ static const struct meta *map(int fd, size_t *len)
 	void *all;
 
 	if (meta == MAP_FAILED)
-		die("mmap");
+		ksft_exit_fail_perror("mmap");
 	*len = (1 + meta->pages) * PAGE;
 	all = mmap(NULL, *len, PROT_READ, MAP_SHARED, fd, 0);
 	munmap((void *)meta, PAGE);
@@ -94,7 +86,7 @@ static bool is_of_us_alone(const void *at)
 	pid_t child;
 
 	if (pipe(pipes))
-		die("pipe");
+		ksft_exit_fail_perror("pipe");
 	child = fork();
 	if (!child)
 		_exit(write(pipes[1], (const void *)at, 1) < 0 && errno == EFAULT);
@@ -111,7 +103,7 @@ static int calls(const char *path)
 	check(read(fd, &byte, 1) < 0 && errno == EINVAL, "it isn't for read()");
 	meta = map(fd, &len);
 	if (meta == MAP_FAILED)
-		die("mmap");
+		ksft_exit_fail_perror("mmap");
 	bool known = !memcmp((const void *)meta->magic, "BLOG_MAP", 8) && meta->version == 3;
 
 	check(known && meta->page_size == PAGE && meta->generation, "there is a meta page");
@@ -145,7 +137,8 @@ static int calls(const char *path)
 	check(is_of_us_alone(meta), "a child has no part in it");
 	check(mremap((void *)meta, len, len + PAGE, MREMAP_MAYMOVE) == MAP_FAILED,
 	      "it doesn't grow");
-	return !!failures;
+	ksft_set_plan(ksft_test_num());
+	ksft_finished();
 }
 
 static int hold(const char *path, const char *stop)
@@ -156,7 +149,7 @@ static int hold(const char *path, const char *stop)
 
 	meta = map(fd, &len);
 	if (meta == MAP_FAILED)
-		die("mmap");
+		ksft_exit_fail_perror("mmap");
 	while (access(stop, F_OK)) {
 		const unsigned long *word = (const void *)meta;
 
