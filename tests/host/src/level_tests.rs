@@ -4,18 +4,61 @@
 
 use crate::pool::{Hit, Store};
 use crate::rig::{set_cpu, Rig, ROOMS};
-use kernel::blog::ring::Pages;
+use kernel::blog::ring::{Pages, Ring};
+use std::sync::atomic::Ordering::Relaxed;
 
 #[test]
 fn a_ring_s_share_is_of_all_pages() {
     let rig = Rig::with_rooms(64, 8, 4);
     assert_eq!(rig.pool.fair(), 64);
+    // A task has ended that is not counted yet.
+    rig.pool.add_live(u32::MAX);
+    assert_eq!(rig.pool.fair(), 64);
+    rig.pool.add_live(1);
     let rings = [rig.adopt(1).unwrap(), rig.adopt(2).unwrap()];
     assert_eq!(rig.pool.fair(), 32);
     rig.pool.add_live(5);
     assert_eq!(rig.pool.fair(), 64 / 7);
     rig.retire(rings[0], 1);
     assert_eq!(rig.pool.fair(), 64 / 6);
+}
+
+/// Logs records of 16 bytes until the ring holds so many pages.
+fn fill(rig: &Rig, ring: &Ring, pages: u32) {
+    let done = (0..100_000u64).any(|n| ring.pages() >= pages || !rig.log(ring, n, 1, &[0; 8]));
+    assert!(done && ring.pages() >= pages, "the ring holds {} pages only", ring.pages());
+}
+
+#[test]
+fn rings_for_warnings_have_one_share_together() {
+    let rig = Rig::with_rooms(64, 2, 1);
+    while rig.adopt(1).is_some() {}
+    let [one, other] = [0, 1].map(|id| rig.ring(id).unwrap());
+    assert_eq!(rig.pool.warn_pages(0), 0, "there is no share");
+    rig.pool.warn_share.store(8, Relaxed);
+    assert_eq!([rig.pool.warn_pages(0), rig.pool.warn_pages(1)], [8, 8]);
+    fill(&rig, one, 5);
+    assert_eq!([rig.pool.warn_pages(0), rig.pool.warn_pages(1)], [8, 3]);
+    fill(&rig, other, 3);
+    assert_eq!([rig.pool.warn_pages(0), rig.pool.warn_pages(1)], [5, 3]);
+    fill(&rig, one, 9);
+    assert_eq!(rig.pool.warn_pages(1), 1, "each has one page");
+}
+
+#[test]
+fn warnings_keep_their_share_though_it_is_more_than_a_ring_s() {
+    for share in [0, 4] {
+        let rig = Rig::with_rooms(16, 16, 1);
+        while rig.adopt(1).is_some() {}
+        rig.pool.warn_share.store(share, Relaxed);
+        let warnings = rig.ring(0).unwrap();
+        fill(&rig, warnings, 3);
+        // Each other ring wants a page, and has it where the ring for warnings has no right to its own.
+        for id in 1..16 {
+            rig.log(rig.ring(id).unwrap(), 0, 1, &[0; 1000]);
+        }
+        assert_eq!(warnings.pages(), if share == 0 { 1 } else { 3 });
+    }
 }
 
 #[test]

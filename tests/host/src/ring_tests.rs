@@ -2,11 +2,11 @@
 
 //! Properties of the ring, with one writer and with readers beside it.
 
-use crate::rig::{cause, Rig, PAGE};
-use kernel::blog::ring::{Mode, Owner, PageHeader, Pages, Ring};
+use crate::rig::{cause, Rig, PAGE, SLOT};
+use kernel::blog::ring::{Mode, Owner, PageHeader, Pages, Ring, ROOM};
 use kernel::blog::wire::{
     page::PAGE_HEADER_SIZE,
-    record::{Context, Lost},
+    record::{Context, Lost, CONTROL_SIZE},
 };
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -133,6 +133,18 @@ fn the_room_of_a_ring_is_one_of_its_pages() {
 }
 
 #[test]
+fn a_ring_uses_its_room_whatever_it_does_when_that_is_full() {
+    for mode in [Mode::Overwrite, Mode::Discard] {
+        let mut rig = Rig::with_rooms(0, 1, 1);
+        rig.mode = mode;
+        let ring = rig.adopt(1).unwrap();
+        let logged = (0..100).filter(|n| rig.log(ring, *n, 1, &[0; 8])).count();
+        let fit = (ROOM as usize - PAGE_HEADER_SIZE) / 16;
+        assert_eq!(logged, if mode == Mode::Discard { fit } else { 100 }, "{mode:?}");
+    }
+}
+
+#[test]
 fn a_nested_record_is_counted_and_told_and_harms_nothing() {
     let rig = Rig::new(4, 1);
     let ring = rig.adopt(1).unwrap();
@@ -218,6 +230,65 @@ fn what_is_lost_while_the_page_turns_is_told_by_the_next_record() {
             assert!(rig.log(ring, 1, 1, record));
         }
     }
+}
+
+#[test]
+fn what_is_lost_while_room_is_made_takes_none_of_it() {
+    let rig = Rig::with_rooms(0, 1, 1);
+    let ring = rig.adopt(1).unwrap();
+    assert!(rig.log(ring, 0, 1, &[0; 8]));
+    ring.count_lost(Lost::Disabled, 1);
+    // Its room, with the one loss that is known.
+    let pages = Interrupted(rig.pool.pages(0, false), ring);
+    let bytes = ROOM - PAGE_HEADER_SIZE as u32 - CONTROL_SIZE;
+    // SAFETY: This is the ring's context, and all pages are of this pool.
+    let end = unsafe {
+        let writing = ring.begin(|| ring.slot()).unwrap();
+        assert_eq!(writing.turn(&pages, Mode::Overwrite, u32::MAX, bytes, 1), Ok(()));
+        ring.position().unwrap().1
+    };
+    assert_eq!(end + bytes, ROOM);
+    let info = ring.info().unwrap();
+    let told = [Lost::Nested, Lost::Disabled].map(|lost| info.reported[cause(lost)]);
+    assert_eq!(told, [1, 0]);
+}
+
+#[test]
+fn losses_are_told_after_a_turn_that_finds_no_page() {
+    let mut rig = Rig::with_rooms(1, 1, 1);
+    rig.mode = Mode::Discard;
+    let ring = rig.adopt(1).unwrap();
+    let mut closed = rig.pool.pages(0, false);
+    closed.closed = true;
+    while ring.position().is_none_or(|(_, end, _)| end + 16 <= ROOM) {
+        assert!(rig.log(ring, 0, 1, &[0; 8]));
+    }
+    ring.count_lost(Lost::Nested, 1);
+    // SAFETY: This is the only writer; all pages are of this pool.
+    let turned = unsafe {
+        let writing = ring.begin(|| ring.slot()).unwrap();
+        writing.turn(&closed, Mode::Discard, u32::MAX, 16, 0)
+    };
+    assert_eq!(turned, Err(Lost::NoPage));
+    assert!(rig.log(ring, 0, 1, &[0; 8]));
+    assert_eq!(ring.info().unwrap().reported[cause(Lost::Nested)], 1);
+}
+
+#[test]
+fn each_ring_may_have_a_page_whatever_the_limit_is() {
+    let mut rig = Rig::with_rooms(4, 1, 1);
+    rig.max_pages = 0;
+    let ring = rig.adopt(1).unwrap();
+    assert!((0..1000).all(|n| rig.log(ring, n, 1, &[0; 8])));
+    assert_eq!(ring.pages(), 1);
+}
+
+#[test]
+fn a_clock_that_steps_back_is_no_earlier_than_it_was() {
+    let rig = Rig::with_rooms(0, 1, 1);
+    // SAFETY: This is the only writer.
+    let writing = unsafe { rig.adopt(1).unwrap().begin(|| u32::from(SLOT)) }.unwrap();
+    assert_eq!([5, 3, 7, 6].map(|now| writing.not_before_last(now)), [5, 5, 7, 7]);
 }
 
 #[test]

@@ -44,6 +44,18 @@ impl Machine {
     }
 }
 
+/// Two instants that are off the line, the older one 27 times as far, at nine times the age: by the
+/// square of that, it is missed the least.
+#[test]
+fn the_square_of_the_age_decides() {
+    let at = |clock: u64, off: u64| {
+        let even = clock * 1_000_000;
+        ClockPair { clock: even, mono: even + off, boot: even, real: even, local: even }
+    };
+    let pairs = [at(0, 0), at(1000, 10_000_000), at(9000, 1_475_000), at(10_000, 0)];
+    assert_eq!(least(pairs.len(), |n| pairs[n]), 1);
+}
+
 /// As the kernel keeps them.
 fn note(kept: &mut Vec<ClockPair>, pair: ClockPair) {
     if kept.len() == TICKS {
