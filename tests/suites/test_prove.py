@@ -3,7 +3,7 @@
 
 ThreadSanitizer and AddressSanitizer report nothing in the host tests, standard library included,
 after each has reported a planted bug. For each ordering of tests/host/mutants, the loom model
-fails when the ordering is weakened.
+fails when the ordering is weakened. For each mistake of tests/host/named, a test of the host fails.
 """
 
 import json
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import CACHE, TOP, Run
+from conftest import CACHE, TOP, Run, files
 
 HOST = TOP / "tests/host"
 
@@ -191,3 +191,37 @@ def tried(work: Path, sh: Run, request: pytest.FixtureRequest) -> Iterator[dict[
 def test_weakened(tried: dict[str, Future[str]], name: str) -> None:
     """With "none", nothing is weakened, and all models hold, with two preemptions each."""
     assert not tried[name].result()
+
+
+# --- mistakes -----------------------------------------------------------------------------
+
+NAMED = {
+    line.split()[0]: line.split(None, 3)[1:]
+    for line in (HOST / "named").read_text().splitlines()
+    if not line.startswith("#")
+}
+
+
+@pytest.fixture(scope="module")
+def copied(work: Path) -> Path:
+    """A copy of the work tree, to make mistakes in; newer than what cargo built of another one."""
+    for name in files():
+        (work / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(TOP / name, work / "copy" / name)
+    return work / "copy"
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_mistake_is_noticed(name: str, copied: Path) -> None:
+    file, test, edit = NAMED[name]
+    text = (copied / file).read_text()
+    subprocess.run(["sed", "-i", "-e", edit, copied / file], check=True)
+    try:
+        assert (copied / file).read_text() != text, "the edit changes nothing"
+        done = subprocess.run(
+            ["cargo", "test", "--locked", "--offline", "--target-dir", CACHE / "named",
+             "-p", "blog-host-tests", "--lib", test], cwd=copied / "tests/host",
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)  # fmt: skip
+    finally:
+        (copied / file).write_text(text)
+    assert "test result: FAILED" in done.stdout, done.stdout
