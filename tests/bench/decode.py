@@ -3,8 +3,7 @@
 
 The message is an ordinary one, "read 7 sectors at 0x1f40". Output goes to /dev/null. Rates are
 records a second of CPU time (user and system), so other work on the machine does not count as
-much; machines differ, so bounds are ratios. Then some commands run on two CPUs and on one: there,
-time passes, so the machine must have nothing else to do.
+much. On two CPUs, time passes, so the machine must have nothing else to do.
 """
 
 import os
