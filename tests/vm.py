@@ -278,7 +278,7 @@ class Machine:
         # On a busy host, the loop in check_timer() may be over before QEMU has delivered
         # the timer interrupts that it counts: an emulated timer needn't be checked.
         # Without tsc=nowatchdog, a boot now and then hangs. So it does, or dies, with a thread
-        # for each CPU, unless the kernel's text is never changed: see "Kernels" in docs/testing.rst.
+        # for each CPU, unless the kernel's text is never changed: see "Kernels" in docs/testing-add.rst.
         if kernel.other:
             args = f"{kernel.other.args} {args}"
         else:
