@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -85,24 +86,25 @@ def planned(item: pytest.Item) -> plan.Test:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves the tests of the tier and of the part, the longest suite first. A suite's tests run in
-    one process, in their order. Each has a limit."""
+    """Leaves the tests of the tier and of the part: first suites that need no kernel, and of these the
+    longest. A suite's tests run in one process, in their order. Each has a limit."""
     most, paths = plan.TIERS.index(config.option.tier), named(config)
     tests = {item: planned(item) for item in items}
     tiers = {item: TIERS.of(test, item.path in paths) for item, test in tests.items()}
     everything = not any(path.is_file() for path in paths) and config.option.tier == "deep"
     if config.option.list and everything and (unused := TIERS.unused()):
         raise pytest.UsageError(f"tests/tiers.toml names what is no test: {', '.join(unused)}")
-    wanted = [item for item in items if plan.TIERS.index(tiers[item][0]) <= most]
+    chosen = [item for item in items if plan.TIERS.index(tiers[item][0]) <= most]
     number, count = map(int, config.option.part.split("/"))
-    part = plan.share([tests[item] for item in wanted], SECONDS, count)[number - 1]
-    chosen = set(part.tests)
-    wanted = [item for item in wanted if tests[item] in chosen]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(wanted)])
+    part = plan.share([tests[item] for item in chosen], SECONDS, count)[number - 1]
+    of_part = set(part.tests)
+    chosen = [item for item in chosen if tests[item] in of_part]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     took: Counter[Path] = Counter()
-    for item in wanted:
+    for item in chosen:
         took[item.path] += round(1000 * SECONDS.of(tests[item]))
-    items[:] = sorted(wanted, key=lambda item: -took[item.path])
+    late = {item.path for item in chosen if tests[item].kernels}
+    items[:] = sorted(chosen, key=lambda item: (item.path in late, -took[item.path]))
     for item in items:
         deep = "deep" in (config.option.tier, tiers[item][0])
         item.add_marker(pytest.mark.timeout(DEEP_LIMIT if deep else LIMIT))
@@ -124,28 +126,52 @@ def kernels_of(item: pytest.Item) -> set[str]:
     return {flavour for mark in item.iter_markers("kernels") for flavour in mark.args}
 
 
+wanted: set[str] = set()  # by the tests that run
+builds: list[subprocess.Popen[bytes]] = []
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Builds the kernels that the tests ask for, in the first process that has collected them. None
-    starts a test before all have, so no build takes the CPUs of a guest."""
+    """Builds the kernels that the tests ask for, in the first process that has collected them. Tests
+    that need none run meanwhile, and come first."""
     config = session.config
     worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
-    if config.option.collectonly or worker != "gw0":
+    if config.option.collectonly:
         return
-    wanted: set[str] = set().union(*map(kernels_of, session.items))
-    for flavour in sorted(wanted):
-        since = spent()
+    wanted.update(*map(kernels_of, session.items))
+    if worker == "gw0":
+        threading.Thread(target=build, args=[sorted(wanted)], daemon=True).start()
+
+
+def build(flavours: Iterable[str]) -> None:
+    for flavour in flavours:
+        began = time.monotonic()
         # In such a process, standard output leads nowhere.
         command = [str(TOP / "scripts/build-kernel"), flavour]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, check=False)
-        problem = "it could not be built: see above" if done.returncode else ""
-        note(f"{plan.KERNEL}{flavour}", since, problem)
+        builds.append(
+            subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=2, start_new_session=True)
+        )
+        _, status, usage = os.wait4(builds[-1].pid, 0)
+        builds[-1].returncode = status
+        problem = "it could not be built: see above" if status else ""
+        cpu = usage.ru_utime + usage.ru_stime
+        note(f"{plan.KERNEL}{flavour}", time.monotonic() - began, cpu, problem)
+
+
+def pytest_sessionfinish() -> None:
+    """No build outlives a run that has ended early."""
+    if builds and builds[-1].returncode is None:
+        os.killpg(builds[-1].pid, signal.SIGTERM)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """vm.kernel() refuses a kernel that this test does not ask for."""
-    problems = {name.removeprefix(plan.KERNEL): problem for name, *_, problem in noted()}
+    """Waits for all kernels, as no build may take the CPUs of a guest. vm.kernel() refuses a kernel
+    that this test does not ask for."""
+    problems: dict[str, str] = {}
+    while kernels_of(item) and not problems.keys() >= wanted:
+        problems = {name.removeprefix(plan.KERNEL): problem for name, *_, problem in noted()}
+        time.sleep(0.2)
     vm.asked = {flavour: problems[flavour] for flavour in kernels_of(item)}
     vm.patience = 0.8 * item.get_closest_marker("timeout").args[0]  # type: ignore[union-attr]
 
@@ -291,8 +317,7 @@ def spent() -> tuple[float, float]:
     return time.monotonic(), usage.ru_utime + usage.ru_stime
 
 
-def note(name: str, since: tuple[float, float], problem: str = "") -> None:
-    wall, cpu = (now - then for now, then in zip(spent(), since))
+def note(name: str, wall: float, cpu: float, problem: str = "") -> None:
     with open(os.environ[NOTES], "a") as file:
         file.write(f"{name}\t{wall:.0f}\t{cpu:.0f}\t{os.getloadavg()[0]:.1f}\t{problem}\n")
 
@@ -352,14 +377,14 @@ class Summary:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
-        # Kernels are stages of their own: what they took isn't the suites'.
         kernels = noted()
         if xml := session.config.stash.get(xml_key, None):
             for name, seconds, *_ in kernels:
                 xml.add_global_property(name, seconds)
         yield
-        wall, cpu = (sum(int(row[n]) for row in kernels) for n in (1, 2))
-        note("suites", (self.since[0] + wall, self.since[1] + cpu))
+        # Both go on at a time. What kernels took of CPUs isn't the suites'.
+        wall, cpu = (now - then for now, then in zip(spent(), self.since))
+        note("suites", wall, cpu - sum(int(row[2]) for row in kernels))
         set_up = CACHE / "logs/stages"  # by first_stage() of scripts/lib/lib.sh
         first = (
             [line.split("\t") for line in set_up.read_text().splitlines()]
