@@ -80,7 +80,7 @@ series-check: ## Build every commit of the series, BLog off, m and y (UML; an ho
 ##@ Quality
 check: ## Formatting, linters of all languages, checkpatch, and the documentation
 	@scripts/setup --checks
-	@scripts/test style
+	@scripts/test -t deep style
 
 mutants: ## Mutation testing: report changes that no test notices (a night): PART= SHARD=0/20
 	@scripts/setup --tests

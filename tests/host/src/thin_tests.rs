@@ -122,6 +122,9 @@ fn what_lies_on_a_line_is_told_by_its_ends() {
 }
 
 proptest! {
+    // Each has tens of thousands of pairs.
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
     #[test]
     fn sleeps_stay_where_they_were(
         days in prop::collection::vec((1u64..3000, 1u64..100_000), 1..25),
