@@ -21,6 +21,8 @@ HERE = Path(__file__).resolve().parent
 TIERS = ("fast", "full", "deep")
 # A test of so many seconds has a line of its own; others have one for their function, with the mean.
 LONG = 60
+# Functions that take less in all have no line.
+SHORT = 5
 KERNEL = "kernel "
 
 
@@ -118,7 +120,7 @@ def measured(xml: str) -> dict[str, float]:
             others[re.split(r"\[|: ", name)[0]].append(seconds)
     for function, times in others.items():
         # Subtests, whose time is their test's, are no tests of their own.
-        if sum(times) >= 1:
+        if sum(times) >= SHORT:
             found[function] = round(sum(times) / sum(time > 0 for time in times), 1)
     for item in root.iter("property"):
         if item.attrib["name"].startswith(KERNEL):

@@ -121,13 +121,13 @@ def test_the_table_names_suites_tests_and_kernels_that_there_are() -> None:
 
 
 XML = """<testsuites><testsuite><properties><property name="kernel uml" value="300"/></properties>
-<testcase classname="tests.suites.test_one" name="test_a[x: y]" time="1.5"/>
+<testcase classname="tests.suites.test_one" name="test_a[x: y]" time="2.5"/>
 <testcase classname="tests.suites.test_one" name="test_a[x: y]: subtest" time="0.0"/>
-<testcase classname="tests.suites.test_one" name="test_a[z]" time="2.5"/>
+<testcase classname="tests.suites.test_one" name="test_a[z]" time="3.5"/>
 <testcase classname="tests.suites.test_one" name="test_a[long]" time="61.2"/>
-<testcase classname="tests.suites.test_one" name="test_b" time="0.3"/>
+<testcase classname="tests.suites.test_one" name="test_b" time="4.3"/>
 </testsuite></testsuites>"""
-FOUND = {"kernel uml": 300, "one::test_a": 2.0, "one::test_a[long]": 61}
+FOUND = {"kernel uml": 300, "one::test_a": 3.0, "one::test_a[long]": 61}
 
 
 def test_seconds_are_measured_by_function_and_for_long_tests() -> None:
@@ -139,11 +139,11 @@ def test_a_run_replaces_the_seconds_of_what_it_ran() -> None:
     old = plan.Seconds("# head\n9 one::test_a\n99 one::test_a[night]\n7 one::gone\n8 two::test_c\n")
     text = old.learn(FOUND, {"one::test_a", "two::test_c"})
     assert text == (
-        "300 kernel uml\n2 one::test_a\n61 one::test_a[long]\n99 one::test_a[night]\n8 two::test_c\n"
+        "300 kernel uml\n3 one::test_a\n61 one::test_a[long]\n99 one::test_a[night]\n8 two::test_c\n"
     )
     new = plan.Seconds(text)
     assert (
-        new.of(plan.Test("one", "test_a[z]")) == 2
+        new.of(plan.Test("one", "test_a[z]")) == 3
         and new.of(plan.Test("one", "test_a[long]")) == 61
     )
     assert new.of_kernel("uml") == 300 and new.of(plan.Test("two", "test_new")) < 1
