@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Tables of Documentation/blog that follow from the sources: formats.rst down to the bit, in
-admin-guide.rst files and the keys in them, in json.rst the keys that blog-decode prints, and its
-options.
+admin-guide.rst files and the keys in them, in json.rst the keys that blog-decode prints.
 
 usage: tables.py    writes the tables into the pages
 
@@ -14,7 +13,7 @@ import re
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-NAMES = ("formats", "admin-guide", "decode", "fleet", "json", "torture")
+NAMES = ("formats", "admin-guide", "fleet", "json", "torture")
 PAGES = [TOP / f"Documentation/blog/{name}.rst" for name in NAMES]
 WIRE = TOP / "rust/kernel/blog/wire"
 
@@ -191,23 +190,6 @@ def json_keys(_):
     return {(key or ns,) for key, ns in found}
 
 
-def options(_):
-    folder = TOP / "tools/blog-decode/src/cli/args"
-    source = "\n".join(path.read_text() for path in sorted(folder.iterdir()))
-    rows = []
-    structs = "Input TablePaths Filters Around Logs Output Show Jobs Cli"
-    for struct_ in structs.split():
-        body = find(rf"pub struct {struct_} \{{\n(.*?)\n\}}", source, re.S)[1]
-        for arg, name in re.findall(r"#\[arg\((.*?)\)\]\n    (?:pub )?(\w+):", body, re.S):
-            value = re.search(r'value_name = "(.*?)"', arg)
-            short = re.search(r"\bshort(?: = '(.)')?", arg)
-            if has_long := re.search(r'\blong(?: = "(.*?)")?', arg):
-                long = has_long[1] or name.replace("_", "-")
-                letter = f"-{short[1] or long[0]}, " if short else ""
-                rows.append((f"{letter}--{long}" + (f" {value[1]}" if value else ""),))
-    return rows
-
-
 def parameters(folder):
     """Of modules, with defaults that are plain numbers in the source."""
     paths = (
@@ -234,8 +216,7 @@ def otlp(_):
 SOURCES = {
     "bits": (1, bits), "const": (0, const), "enum": (0, lambda arg: [row[:2] for row in enum(arg)]), "names": (0, enum),
     "codes": (0, codes), "struct": (2, struct), "cstruct": (2, cstruct), "files": (0, files),
-    "keys": (0, keys), "json": (0, json_keys), "options": (0, options),
-    "parameters": (0, parameters), "otlp": (0, otlp),
+    "keys": (0, keys), "json": (0, json_keys), "parameters": (0, parameters), "otlp": (0, otlp),
 }  # fmt: skip
 TABLE = re.compile(
     rf"^(?P<mark>\.\. layout: (?P<kind>{'|'.join(SOURCES)})(?: (?P<arg>\S+))?\n\n)"
