@@ -25,6 +25,10 @@
 //! lost 1s full 3; left 2s 4           losses, and records that were not chosen
 //! control 1s 77 1u64                  a control record of any number
 //! section 8 1u32 x00ff                a section of any kind
+//! task 42 fio D                       what a task was doing, by its state; then running, crashed (on
+//!                                     CPU 0), or that it is there as a holder
+//! wait 42 mutex 7 43                 who waits for which lock of whom; or semaphore, read, write;
+//!                                     no holder, or 0 gone, or 43 readers
 //! released 1 9                        the ring was taken from its owner, of which these are here
 //! writer 1s task 0 42 42 fio          context, CPU, pid, tgid and name of who writes next
 //! ```
@@ -32,8 +36,12 @@
 //! A snapshot's ring counts the records and losses of its pages if it isn't given other numbers.
 
 use super::{
-    kernel::wire::record::{Context, Lost},
-    snapshot::{Builder, Page, Ring, BOOT_ID, PAGE_SIZE},
+    kernel::wire::{
+        file::{Kind, LockKind, Task, Wait, TASK_CRASHED, TASK_HOLDER, TASK_RUNNING},
+        file::{WAIT_GONE, WAIT_READERS},
+        record::{Context, Lost},
+    },
+    snapshot::{padded, Builder, Page, Ring, BOOT_ID, PAGE_SIZE},
     stream::as_stream,
 };
 
@@ -251,12 +259,51 @@ impl<'a> Compiler<'a> {
                 let kind = words.number();
                 self.b.section(kind, &words.bytes());
             }
+            "task" => self.task(words),
+            "wait" => self.wait(words),
             "released" => {
                 let (ring, records) = (words.number(), words.number());
                 self.b.released(self.component, ring, records);
             }
             _ => panic!("{first}"),
         }
+    }
+
+    fn task(&mut self, words: &mut Words<'a>) {
+        let pid = words.pid();
+        let comm = padded(words.word().replace('_', " "));
+        let state = words.word().as_bytes()[0];
+        let flags = words.0.by_ref().map(|word| match word {
+            "running" => TASK_RUNNING,
+            "crashed" => TASK_RUNNING | TASK_CRASHED,
+            "holder" => TASK_HOLDER,
+            _ => panic!("{word}"),
+        });
+        let flags = flags.fold(0, |all, flag| all | flag);
+        let cpu = if flags & TASK_RUNNING != 0 { 0 } else { u32::MAX };
+        let task = Task { pid, tgid: pid, comm, state, flags, reserved: 0, cpu };
+        self.b.section(Kind::Tasks as u16, &task.bytes());
+    }
+
+    fn wait(&mut self, words: &mut Words<'a>) {
+        let pid = words.pid();
+        let kind = match words.word() {
+            "mutex" => LockKind::Mutex,
+            "semaphore" => LockKind::Semaphore,
+            "read" => LockKind::RwsemRead,
+            "write" => LockKind::RwsemWrite,
+            word => panic!("{word}"),
+        } as u32;
+        let lock = words.number();
+        let holder = words.0.next().map_or(0, |pid| pid.parse().expect(pid));
+        let flags = match words.0.next() {
+            None => 0,
+            Some("gone") => WAIT_GONE,
+            Some("readers") => WAIT_READERS,
+            Some(word) => panic!("{word}"),
+        };
+        let wait = Wait { lock, pid, holder, kind, flags };
+        self.b.section(Kind::Waits as u16, &wait.bytes());
     }
 
     fn begin_ring(&mut self, words: &mut Words<'a>) {
