@@ -170,14 +170,17 @@ def check_blame(tools: Tools, snapshot: Path, truth: Truth) -> None:
     if found != want:
         raise Wrong(f"tasks: who blocks whom is {found}, not {want}")
     text = tools.run("tasks", "--blocked", "--sidetable", tools.tables, snapshot)
+    who = {w.id: f"{w.comm}[{w.pid}]" for w in truth.writers}
     if truth.scene == "abba":
-        lines = [
-            f"which waits for a mutex, held by crash_abba/1[{truth.writers[0].pid}]: a deadlock"
-        ]
+        lines = ["\nDeadlock: ", f"  mutex of {who[1]} ", f"  mutex of {who[2]} "]
     else:
         lines = [
-            f"which waits for an rwsem (to read), held by crash_blame/4[{truth.writers[3].pid}]\n",
-            "      waits for a mutex, held by a task that has ended\n",
+            f"\n{who[4]} holds up 3 tasks",
+            f"\n{who[6]} waits for a mutex whose holder has ended",
+            f"\n\u251c\u2500 {who[3]} ",
+            f"\n\u2502  \u2514\u2500 {who[2]} ",
+            f"\n\u2502     \u2514\u2500 {who[1]} ",
+            f"\n\u2514\u2500 {who[5]} ",
         ]
     if missing := [line for line in lines if line not in text]:
         raise Wrong(f"tasks prints no {missing}:\n{text}")

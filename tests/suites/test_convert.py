@@ -7,14 +7,17 @@ records of four rings; in the deep tier from five million. BLOG_BLESS=1 makes th
 anew.
 """
 
+import base64
 import json
 import os
 import re
 import shutil
 import subprocess
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import TOP, Run, biglog, offline
@@ -24,6 +27,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 GOLDEN = TOP / "tools/blog-decode/tests/golden/expected"
 NEWCOMER = TOP / "tools/blog-decode/tests/newcomer"
+HANG = TOP / "tools/blog-decode/tests/hang"
 RECORDS = 20003
 FORMS = ("ctf", "perfetto", "html")
 
@@ -363,6 +367,7 @@ def lane_names(report: Report) -> list[str]:
 
 def test_html_lanes_can_be_arranged(small: Report) -> None:
     """Found, sorted, grouped, folded and hidden."""
+    small.page.locator("#sort").select_option("name")
     all_lanes = lane_names(small)
     small.page.locator("#find").fill("FIO")
     small.wait("items.length < 3")
@@ -393,6 +398,7 @@ def test_html_lanes_can_be_arranged(small: Report) -> None:
     small.page.mouse.dblclick(box["x"] + 20, box["y"] + 9)
     small.wait("items[0].lanes.every(l => !muted.has(l)) && muted.size === items.length - 1")
     small.page.locator("#lanesall").click()
+    small.page.locator("#sort").select_option("suspicion")
     small.shows("20 of 20 shown")
 
 
@@ -650,6 +656,300 @@ def test_html_shows_density(many: Report) -> None:
 
 def test_html_is_quiet(small: Report) -> None:
     small.is_quiet()
+
+
+# --- Who holds up whom, in a report
+
+
+@pytest.fixture(scope="module")
+def hang(converted: Path, decoder: Path, sh: Run) -> Path:
+    """The folder with reports of two hangs, and of one whose tasks have names like markup."""
+    hostile(HANG / "blame.snap", converted / "hostile.snap")
+    for snap in (HANG / "abba.snap", HANG / "blame.snap", converted / "hostile.snap"):
+        sh(decoder, "report", "-o", converted / f"{snap.stem}.html", "-s", HANG, snap)
+    return converted
+
+
+NAME, MARKUP = b"crash_blame/4", b"<b>&\x1b[2J'</b>"
+
+
+def hostile(snap: Path, path: Path) -> None:
+    """The same with another name, as a task can give itself."""
+    old = snap.read_bytes()
+    new, at = old[:32], 32
+    while at < len(old):
+        head, length = old[at : at + 28], int.from_bytes(old[at + 8 : at + 16], "little")
+        payload = old[at + 32 : at + 32 + length].replace(NAME, MARKUP)
+        head = head[:24] + zlib.crc32(payload).to_bytes(4, "little")
+        new += head + zlib.crc32(head).to_bytes(4, "little") + payload + bytes(-length % 8)
+        at += 32 + length + -length % 8
+    assert NAME not in new and MARKUP in new
+    path.write_bytes(new)
+
+
+PLACES = """[...document.querySelectorAll('.place')].map(place => {
+    const box = e => e && (({ left, right }) => ({ left, right }))(e.getBoundingClientRect());
+    const of = name => place.querySelector(name), bar = of('.silence');
+    return {
+        name: of('.node').textContent, edge: of('.edge')?.textContent ?? '',
+        lines: [...place.querySelectorAll('.who i')].map(i => i.className).join(' '),
+        said: of('.said span')?.textContent, silent: of('.said em')?.textContent,
+        track: box(of('.track')), bar: box(bar), said_at: box(of('.said')),
+        marks: [...place.querySelectorAll('u')].map(u => ({ at: +u.dataset.at, ...box(u) })),
+        from: bar && +bar.dataset.from, to: bar && +bar.dataset.to,
+        is_root: place.classList.contains('root'),
+    };
+})"""
+
+
+def places(page: Page) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = page.evaluate(PLACES)
+    return found
+
+
+# Of two colours as "rgb(1, 2, 3)", by WCAG.
+CONTRAST = """(e => {
+    const light = text => text.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+        .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const own = e => { const b = getComputedStyle(e).backgroundColor;
+        return b === 'rgba(0, 0, 0, 0)' ? own(e.parentElement) : b; };
+    const [a, b] = [getComputedStyle(e).color, own(e)].map(light);
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+})"""
+
+
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("light", 1400), ("dark", 1400), ("light", 390), ("dark", 390)]
+)
+def test_html_opens_with_who_holds_up_whom(
+    browser: Browser, hang: Path, decoder: Path, sh: Run, scheme: str, width: int
+) -> None:
+    """In words, as a tree, and what each task did last, up to the time of the snapshot."""
+    said = sh(decoder, "tasks", "--json", "-n", "5", "-s", HANG, HANG / "blame.snap")
+    head, *tasks = [json.loads(line) for line in said.splitlines()]
+    last = {f"{t['comm']}[{t['pid']}]": t["records"][-1] for t in tasks}
+    page = browser.new_page(
+        viewport={"width": width, "height": 844},
+        color_scheme="dark" if scheme == "dark" else "light",
+    )
+    report = Report(page, hang / "blame.html")
+    texts = [finding["text"] for finding in head["findings"]]
+    assert texts[0] == "crash_blame/4[120] holds up 3 tasks, for up to 3.72 s"
+    assert "waits for a mutex whose holder has ended" in texts[1]
+    assert page.locator(".banner h2").all_inner_texts() == texts[:1]
+    assert page.locator(".banner .finding").all_inner_texts() == texts[1:]
+    assert head["findings"][0]["more"] in page.locator(".banner").inner_text()
+
+    rows = places(page)
+    assert [(row["name"], row["edge"], row["lines"]) for row in rows] == [
+        ("crash_blame/4[120]D", "", ""),
+        ("crash_blame/3[119]D", "rwsem, to read", "branch"),
+        ("crash_blame/2[118]D", "mutex", "through bend"),
+        ("crash_blame/1[117]D", "mutex", "through  bend"),
+        ("crash_blame/5[121]D", "semaphore, taken last by it", "bend"),
+        ("(a task that has ended)", "", ""),
+        ("crash_blame/6[122]D", "mutex", "bend"),
+    ]
+    assert [row["is_root"] for row in rows] == [True, False, False, False, False, True, False]
+    zero = page.evaluate("about.start_s * 1e9 + about.start_ns")
+    for row in rows:
+        if row["name"].startswith("("):
+            assert row["bar"] is None
+            continue
+        record = last[row["name"][:-1]]
+        # A double has about 1 ns at these times.
+        assert zero + row["to"] == pytest.approx(head["boot_ns"], abs=10)
+        assert zero + row["from"] == pytest.approx(record["boot_ns"], abs=10)
+        assert zero + row["marks"][-1]["at"] == pytest.approx(record["boot_ns"], abs=10)
+        assert row["bar"]["right"] == pytest.approx(row["track"]["right"], abs=1.5)
+        assert row["bar"]["left"] == pytest.approx(row["marks"][-1]["left"], abs=2.5)
+        assert row["bar"]["right"] - row["bar"]["left"] > 0.6 * (
+            row["track"]["right"] - row["track"]["left"]
+        )
+        # Beside its mark, and within the page.
+        assert row["said"] == record["message"] and row["silent"].startswith("silent 3.7")
+        assert 0 <= row["said_at"]["left"] - row["marks"][-1]["left"] < 8
+        assert row["said_at"]["right"] <= row["track"]["right"] + 0.5 <= width
+    assert page.locator(".scale").inner_text().split()[-1] == "snapshot"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for name in (".banner h2", ".banner p", ".node", ".node b", ".edge", ".said span", ".said em"):
+        assert page.locator(name).first.evaluate(CONTRAST) >= 4.5, name
+    # The axis of lanes ends there, too.
+    assert zero + page.evaluate("span[1]") == pytest.approx(head["boot_ns"], abs=10)
+    assert lane_names(report)[:3] == [
+        f"crash_blame/{n}  crash" for n in ("4[120]", "3[119]", "2[118]")
+    ]
+    controls = page.locator("#search")
+    assert controls.is_visible() == (width > 640)
+    if width < 640:
+        page.locator("#fold").click()
+        assert controls.is_visible()
+    page.locator(".place.task").first.click()
+    report.wait("items.length === 1")
+    report.is_quiet()
+    page.close()
+
+
+def test_html_shows_a_deadlock_as_a_ring(browser: Browser, hang: Path) -> None:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    report = Report(page, hang / "abba.html")
+    banner = page.locator(".banner h2").inner_text()
+    assert banner == "Deadlock: crash_abba/1[118] \u21c4 crash_abba/2[119], for up to 3.72 s"
+    assert [(row["name"], row["edge"], row["lines"]) for row in places(page)] == [
+        ("crash_abba/1[118]D", "mutex of crash_abba/2[119]", "first"),
+        ("crash_abba/2[119]D", "mutex of crash_abba/1[118]", "bend"),
+    ]
+    report.is_quiet()
+    page.close()
+
+
+def test_html_names_of_tasks_are_never_markup(browser: Browser, hang: Path) -> None:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    report = Report(page, hang / "hostile.html")
+    name = "<b>&\\x1b[2J'</b>[120]"
+    assert page.locator(".banner h2").inner_text() == f"{name} holds up 3 tasks, for up to 3.72 s"
+    assert places(page)[0]["name"] == name + "D"
+    assert MARKUP[:4] not in (hang / "hostile.html").read_bytes()
+    report.is_quiet()
+    page.close()
+
+
+def test_html_says_that_nobody_is_blocked_or_that_nobody_knows(
+    browser: Browser, converted: Path
+) -> None:
+    """These are two answers."""
+    for name, kind, text in (
+        ("slow", "banner calm", "No task is blocked"),
+        ("big", "banner unknown", "Not known who is blocked: this file has no states of tasks"),
+        ("golden", "banner", "fio[4242] is blocked, for up to 29.0 s; no lock is known"),
+    ):
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        Report(page, converted / f"{name}.html")
+        banner = page.locator(".banner")
+        assert banner.get_attribute("class") == kind
+        assert banner.locator("h2").inner_text().startswith(text)
+        assert len(places(page)) == (name == "golden")
+        page.close()
+
+
+def test_html_lanes_are_sorted_by_suspicion(
+    browser: Browser, converted: Path, decoder: Path, sh: Run
+) -> None:
+    """Threads that were silent for longer than ten times their median interval come before others."""
+    source = ("--modules", NEWCOMER / "tables", NEWCOMER / "snap")
+    said = sh(decoder, "--json", *source)
+    end = json.loads(sh(decoder, "tasks", "--json", *source).splitlines()[0])["boot_ns"]
+    times: dict[str, list[int]] = {}
+    for line in said.splitlines():
+        record = json.loads(line)
+        if record["type"] == "record":
+            name = f"{record['comm']}[{record['pid']}]"
+            name = name if record["context"] == "task" else f"{record['context']}/{record['cpu']}"
+            times.setdefault(name, []).append(record["boot_ns"])
+
+    def rank(name: str) -> tuple[int, int]:
+        own = times[name][-51:]
+        gaps = sorted(b - a for a, b in zip(own, own[1:]))
+        silent = end - own[-1]
+        strange = "[" in name and gaps and silent > 10 * gaps[-(-len(gaps) // 2) - 1]
+        return (1, -silent) if strange else (3, -len(times[name]))
+
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    report = Report(page, converted / "slow.html")
+    names = [name.split()[0] for name in lane_names(report) if name.endswith("  rnull")]
+    assert [rank(name) for name in names] == sorted(rank(name) for name in times)
+    assert rank(names[0])[0] == 1 and rank(names[1])[0] == 3
+    page.close()
+
+
+def test_html_colours_by_call_site(browser: Browser, converted: Path) -> None:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    report = Report(page, converted / "slow.html")
+    report.rows()
+    before = set(drawn(report))
+    page.locator("#colour").select_option("site")
+    report.rows()
+    legend = page.locator("#legend span").all_text_contents()
+    assert legend[0].startswith("queue {op") or legend[0].startswith("complete {op"), legend
+    assert len(legend) > 2 and set(drawn(report)) - before
+    assert "colour=site" in page.evaluate("link()")
+    report.is_quiet()
+    page.close()
+
+
+def test_html_has_a_lane_of_an_object(
+    browser: Browser, converted: Path, decoder: Path, sh: Run
+) -> None:
+    """Its records by any task; a click on an argument of a record makes one, too."""
+    condition = ("-w", "arg.tag == 64", "--modules", NEWCOMER / "tables", NEWCOMER / "snap")
+    count = int(sh(decoder, "--count", *condition))
+    assert count > 2
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    report = Report(page, converted / "slow.html")
+    lanes = len(lane_names(report))
+    page.locator("#object").fill("arg.tag == 0x40")
+    report.wait(f"items.length === {lanes + 1}")
+    assert lane_names(report)[0] == f"tag == 0x40 ({count})"
+    assert page.evaluate("new Set(items[0].records.map(i => lanes[i])).size") > 1
+    report.rows()
+    assert drawn(report, height=17)
+    for wrong, what in (
+        ("arg.tag > 3", "not arg.NAME == VALUE"),
+        ("arg.tga == 3", "no call site has an argument tga"),
+        ("arg.tag == 123456", "no record has it"),
+    ):
+        page.locator("#object").fill(wrong)
+        report.wait(f"document.getElementById('unlike').textContent === {what!r}")
+    page.locator("#search").fill("complete")
+    report.wait("hits.length < n")
+    page.locator(".row").nth(3).click()
+    arg = page.locator(".arg", has_text="tag = ")
+    tag = arg.inner_text().split()[-1]
+    arg.click()
+    report.wait(f"items[0].name.startsWith('tag == {tag} (')")
+    assert page.locator("#object").input_value() == f"arg.tag == {tag}"
+    report.is_quiet()
+    page.close()
+
+
+# Of two pictures, which share of the pixels differs.
+DIFFERS = """async pictures => {
+    const pixels = await Promise.all(pictures.map(async picture => {
+        const image = new Image();
+        image.src = 'data:image/png;base64,' + picture;
+        await image.decode();
+        const canvas = new OffscreenCanvas(image.width, image.height);
+        const g = canvas.getContext('2d');
+        g.drawImage(image, 0, 0);
+        return g.getImageData(0, 0, image.width, image.height);
+    }));
+    const [a, b] = pixels;
+    if (a.width !== b.width || a.height !== b.height) return 1;
+    let count = 0;
+    for (let i = 0; i < a.data.length; i += 4)
+        count += [0, 1, 2].some(k => Math.abs(a.data[i + k] - b.data[i + k]) > 48);
+    return count / (a.width * a.height);
+}"""
+
+
+def test_html_is_the_picture_of_readme(browser: Browser, hang: Path) -> None:
+    """README.md shows this file. BLOG_BLESS=1 makes it anew."""
+    page = browser.new_page(viewport={"width": 1100, "height": 700}, device_scale_factor=1)
+    Report(page, hang / "blame.html")
+    box = page.locator("#hang").bounding_box()
+    assert box
+    shot = page.screenshot(clip=box)
+    picture = HANG / "report.png"
+    if "BLOG_BLESS" in os.environ:
+        picture.write_bytes(shot)
+    assert f"]({picture.relative_to(TOP)})" in (TOP / "README.md").read_text()
+    blank = browser.new_page()
+    both = [base64.b64encode(bytes).decode() for bytes in (shot, picture.read_bytes())]
+    # Letters look a little different with other fonts.
+    assert blank.evaluate(DIFFERS, both) < 0.04
+    blank.close()
+    page.close()
 
 
 @pytest.fixture(scope="module")

@@ -74,9 +74,9 @@ def test_who_waits_for_a_stopped_server_is_found(ran: vm.Result, decoder: Path, 
     """The request is the last thing that it has said, and the transport says why."""
     said = sh(decoder, "tasks", "--blocked", "-s", vm.kernel("uml-net").modules,
               ran.out / "stalled.nfs.snap")  # fmt: skip
-    blocked = said.split("\n\n")[1].splitlines()
-    print("\n".join(blocked))
-    assert re.match(r"mkdir\[\d+\]: blocked \(D\)", blocked[0])
+    print(said)
+    tasks = [part.splitlines() for part in said.split("\n\n")]
+    (blocked,) = [lines for lines in tasks if re.match(r"mkdir\[\d+\]: blocked \(D\)", lines[0])]
     assert re.search(r"NFS: mkdir\(.*\), stalled$", blocked[-1])
     last = [
         r["message"] for r in records(ran, decoder, sh, "stalled") if r["component"] == "sunrpc"

@@ -75,7 +75,7 @@ pub mod cli;
 
 #[cfg(feature = "cli")]
 use {
-    blog_answers::{accounts, check, group, quantile, sums, table, tasks},
+    blog_answers::{accounts, check, group, hang, quantile, sums, table, tasks},
     blog_decode_core::{
         batch, boot, calendar, captures, chain, clock, decode, expr, field, filter, foreign, key,
         live, merge, open, output, queue, sidetable, spans,

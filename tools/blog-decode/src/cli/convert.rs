@@ -10,7 +10,7 @@ use std::path::Path;
 use std::thread;
 
 use super::{
-    args::{Convert, Form},
+    args::{Convert, Form, Report},
     atomic_output,
     extract::extract,
     input::Input,
@@ -26,9 +26,12 @@ use crate::{
         html::{packer, Html, Places},
         perfetto::{self, Packets, Perfetto},
     },
+    filter::Filter,
     foreign::Log,
+    output::text::Line,
     snapshot::text,
     spans::{Found, Pair, Unpaired},
+    tasks::{collect, Wanted},
 };
 
 /// That the program was built without a format. scripts/build-decode looks for that of Parquet.
@@ -85,7 +88,8 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
             told(to_perfetto(pairs, &mut each, out)).map(|n| odd = n)
         }),
         Form::Html => atomic_output::file(&args.output, |out| {
-            told(html(input, pairs, &mut each, out)).map(|n| odd = n)
+            let hang = hang(input, &session.filter);
+            told(html(input, (pairs, &hang), &mut each, out)).map(|n| odd = n)
         }),
         #[cfg(feature = "parquet")]
         Form::Parquet => atomic_output::directory(&args.output, |path| {
@@ -252,9 +256,35 @@ fn machine(input: &Input) -> (String, String) {
     (hosts.join(", "), release)
 }
 
+/// Writes a report, which is a form of its own.
+pub fn report(args: &Report) -> Result<Status, Failure> {
+    convert(&Convert {
+        input: args.input.clone(),
+        to: Form::Html,
+        output: args.output.clone(),
+        spans: args.spans.clone(),
+        filters: args.filters.clone(),
+        logs: args.logs.clone(),
+        jobs: args.jobs,
+    })
+}
+
+/// Who holds up whom, in each boot: whatever records are chosen.
+fn hang(input: &Input, filter: &Filter) -> Vec<u8> {
+    let wanted = Wanted { boots: filter.boots.clone(), ..Wanted::default() };
+    let (answers, _) = collect(&input.captures, &Filter::default(), &wanted, |_| Line::default());
+    let mut out = vec![b'['];
+    for (n, answer) in answers.iter().enumerate() {
+        out.extend_from_slice(if n == 0 { b"" } else { b"," });
+        answer.page(&input.boots[answer.file], &mut out);
+    }
+    out.push(b']');
+    out
+}
+
 fn html(
     input: &Input,
-    pairs: Vec<Pair>,
+    (pairs, hang): (Vec<Pair>, &[u8]),
     each: &mut Each<'_, '_>,
     out: &mut dyn Write,
 ) -> io::Result<Odd> {
@@ -273,7 +303,7 @@ fn html(
             report.add(coded)
         })?;
         let (host, release) = machine(input);
-        Ok(Odd { moved: report.moved, spans: report.end(&host, &release)?, ..Odd::default() })
+        Ok(Odd { moved: report.moved, spans: report.end(&host, &release, hang)?, ..Odd::default() })
     })
 }
 

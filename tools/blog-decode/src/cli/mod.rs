@@ -113,6 +113,7 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
         Command::Sites(args) => sites::sites(args),
         Command::Convert(args) => convert::convert(args),
         Command::Tasks(args) => tasks::tasks(args),
+        Command::Report(args) => convert::report(args),
         Command::Spans(args) => spans::spans(args),
         Command::Check(args) => check::check(args),
         Command::Completions { shell } => print_all(|out| {

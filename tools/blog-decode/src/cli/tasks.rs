@@ -5,59 +5,81 @@
 use std::io::Write;
 
 use super::{
-    args::Tasks,
-    input::Input,
+    args::{Jobs, Tasks},
     print::{has_color, Printer},
     report::{print_all, Failure, Status},
-    session::{tell, tell_none},
+    session::{tell, tell_none, End, Session},
 };
 use crate::{
     blogfmt::bytes::until_nul,
+    boot::{self, Boot},
     calendar::push_local,
     chain::Chain,
     clock::Calibration,
+    hang::{length, Branch, Kind, Node},
     output::{json::Object, text::escape_name},
     snapshot::{text, Snapshot},
-    tasks::{collect, Histories, History, Line, State, Wanted},
+    tasks::{collect, Answer, History, Line, State, Wanted},
 };
+
+/// Lines of trees that are printed.
+const ROWS: usize = 50;
+/// Deeper lines are no further to the right.
+const DEEP: usize = 16;
+/// As much is shown of a message beside a tree, and of what is before it.
+const MESSAGE: usize = 60;
+const LABEL: usize = 48;
+
+const RED: &str = "\x1b[1;31m";
+const YELLOW: &str = "\x1b[33m";
+const RESET: &str = "\x1b[0m";
 
 /// Prints tasks.
 pub fn tasks(args: &Tasks) -> Result<Status, Failure> {
-    let input = Input::open(&args.input)?;
-    let [file] = input.files.as_slice() else {
-        return Err("tasks are those of one snapshot, or of one crash dump".into());
+    let mut session = Session::open(&args.input, &args.filters, false, Jobs::default())?;
+    // Lines have them.
+    session.tells_losses = false;
+    let filter = &mut session.filter;
+    let wanted = Wanted {
+        states: states(args),
+        pids: std::mem::take(&mut filter.pids),
+        comms: std::mem::take(&mut filter.comms),
+        boots: filter.boots.take(),
+        lists: true,
+        records: args.records,
     };
-    let file = std::slice::from_ref(file);
-    let Ok(file) = <&[Snapshot; 1]>::try_from(file) else {
-        return Err("there is no snapshot".into());
+    let input = &session.input;
+    let mut printer = Printer::beside(&args.look, boot::width(&input.boots));
+    let (answers, outcome) =
+        collect(&input.captures, &session.filter, &wanted, |entry| printer.kept(entry));
+    let End { mut status, is_empty } = match session.filter.is_by_record() {
+        true => session.end(&outcome),
+        false => End { status: tell(&outcome, &input.tables.searched), is_empty: false },
     };
-    let wanted = Wanted { states: states(args), pids: args.pid.clone(), records: args.records };
-    let mut printer = Printer::beside(&args.look, None);
-    let streams = input.streams(&args.component);
-    let has_none = !args.component.is_empty() && streams.is_empty();
-    let how = (input.boots.as_slice(), input.maps.as_slice());
-    let histories = collect(file, streams, how, &wanted, |entry| printer.kept(entry));
-    let mut status = tell(&histories.outcome, &input.tables.searched);
-    let page = Page {
-        file: &file[0],
-        calibration: &input.boots[0].calibration,
-        histories: &histories,
-        color: has_color(&args.look),
-    };
-    let is_empty = histories.tasks.is_empty();
-    let chooses = args.blocked || args.running || !args.pid.is_empty();
+    let chooses = args.blocked || args.running || wanted.names() || session.filter.chooses();
+    let color = has_color(&args.look);
     print_all(|out| {
-        match args.look.json {
-            true => page.json(out),
-            false => page.text(&mut printer, out),
-        }
-        if is_empty && !chooses && !args.all && !args.look.json {
-            put(out, format_args!("none of them is running or blocked; --all shows them\n"));
+        for (n, answer) in answers.iter().enumerate() {
+            let (file, boot) = (&input.files[answer.file], &input.boots[answer.file]);
+            let page = Page { file, boot, answer, color };
+            if args.look.json {
+                page.json(out);
+                continue;
+            }
+            out.extend_from_slice(if n == 0 { b"" } else { b"\n" });
+            page.text(&mut printer, out);
+            if answer.wanted().next().is_none() && !chooses && !args.all {
+                out.extend_from_slice(b"--all shows all tasks\n");
+            }
         }
         Ok(())
     })?;
-    if is_empty && chooses || has_none {
-        tell_none(page.all() as u64, "task", "");
+    let none = answers.iter().all(|answer| answer.wanted().next().is_none());
+    if none && chooses {
+        if !is_empty {
+            let all = answers.iter().map(|answer| answer.states.values().sum::<usize>());
+            tell_none(all.sum::<usize>() as u64, "task", "");
+        }
         status = status.max(Status::Partial);
     }
     Ok(input.status().max(status))
@@ -81,34 +103,35 @@ fn states(args: &Tasks) -> Vec<State> {
     states
 }
 
-/// What is printed.
+/// What is printed of a boot.
 struct Page<'a> {
     file: &'a Snapshot,
-    calibration: &'a Calibration,
-    histories: &'a Histories,
+    boot: &'a Boot,
+    answer: &'a Answer,
     color: bool,
 }
 
 impl Page<'_> {
+    fn calibration(&self) -> &Calibration {
+        &self.boot.calibration
+    }
+
     /// Nanoseconds from `clock` to the end.
     fn ago(&self, clock: u64) -> i128 {
-        let c = self.calibration;
-        (c.boot(self.histories.now) - c.boot(clock)).max(0)
+        let c = self.calibration();
+        (c.boot(self.answer.now) - c.boot(clock)).max(0)
     }
 
     fn count(&self, state: State) -> usize {
-        self.histories.states.get(&state).copied().unwrap_or(0)
-    }
-
-    /// How many tasks there are, asked for or not.
-    fn all(&self) -> usize {
-        self.histories.states.values().sum()
+        self.answer.states.get(&state).copied().unwrap_or(0)
     }
 
     fn text(&self, printer: &mut Printer<'_>, out: &mut Vec<u8>) {
-        let (c, now) = (self.calibration, self.histories.now);
+        let (c, now) = (self.calibration(), self.answer.now);
         let start = out.len();
-        if let Some(system) = &self.file.system {
+        if self.boot.is_one_of_several {
+            put(out, format_args!("{} {}, ", self.boot.name, self.boot.release));
+        } else if let Some(system) = &self.file.system {
             put(out, format_args!("{} {}, ", text(&system.host), text(&system.release)));
         }
         put(out, format_args!("{} s after boot", seconds(c.boot(now))));
@@ -121,7 +144,7 @@ impl Page<'_> {
             .filter(|state| self.count(*state) != 0)
             .map(|state| format!("{} {}", self.count(state), state.name()))
             .collect();
-        let all = self.all();
+        let all: usize = self.answer.states.values().sum();
         let tasks = if all == 1 { "task" } else { "tasks" };
         put(out, format_args!(": {all} {tasks} with records"));
         if all != 0 {
@@ -129,9 +152,91 @@ impl Page<'_> {
         }
         escape_name(out, start);
         out.push(b'\n');
-        for history in &self.histories.tasks {
+        self.hang(out);
+        for history in self.answer.wanted() {
             out.push(b'\n');
             self.task(history, printer, out);
+        }
+    }
+
+    /// Appends `what`, in a colour if there are any.
+    fn put(&self, color: &str, what: &str, out: &mut Vec<u8>) {
+        match self.color && !color.is_empty() {
+            true => put(out, format_args!("{color}{what}{RESET}")),
+            false => out.extend_from_slice(what.as_bytes()),
+        }
+    }
+
+    /// What is found, and who waits for whom.
+    fn hang(&self, out: &mut Vec<u8>) {
+        let hang = &self.answer.hang;
+        out.extend_from_slice(if hang.findings.is_empty() { b"" } else { b"\n" });
+        for finding in &hang.findings {
+            let color = match finding.kind {
+                Kind::NoneBlocked | Kind::NotKnown => "",
+                Kind::Blocked | Kind::HolderUnknown => YELLOW,
+                _ => RED,
+            };
+            self.put(color, &finding.text, out);
+            out.push(b'\n');
+            for more in &finding.more {
+                put(out, format_args!("  {more}\n"));
+            }
+        }
+        let rows = &hang.rows[..hang.rows.len().min(ROWS)];
+        if rows.is_empty() {
+            return;
+        }
+        out.push(b'\n');
+        let lines = tree(&hang.rows);
+        let labels = rows.iter().zip(lines).map(|(row, line)| (line, self.answer.name(row)));
+        let labels: Vec<(String, String)> = labels.collect();
+        let width = |line: &str| line.chars().count();
+        let widest = labels.iter().map(|(line, name)| width(line) + width(name)).max();
+        let widest = widest.unwrap_or(0).min(LABEL);
+        let edges: Vec<String> = rows.iter().map(|row| self.answer.edge(row)).collect();
+        let edge_width = edges.iter().map(|edge| width(edge)).max().unwrap_or(0);
+        for (row, ((line, name), edge)) in rows.iter().zip(labels.iter().zip(&edges)) {
+            out.extend_from_slice(line.as_bytes());
+            let is_top = row.depth == 0 && self.answer.holds(row);
+            let color = if is_top { RED } else { YELLOW };
+            self.put(color, name, out);
+            let left = widest.saturating_sub(width(line) + width(name));
+            let Node::Task(i) = row.node else {
+                out.push(b'\n');
+                continue;
+            };
+            let history = &self.answer.tasks[i];
+            let letter = match history.task.letter {
+                0 => '?',
+                letter => char::from(letter),
+            };
+            put(out, format_args!("{:left$}  {letter}", ""));
+            if edge_width != 0 {
+                put(out, format_args!("  {edge:edge_width$}"));
+            }
+            match (history.silence, history.last) {
+                (Some(ns), _) => put(out, format_args!("  silent {}", length(ns))),
+                (None, Some(_)) => out.extend_from_slice(b"  newer records are missing"),
+                (None, None) => {}
+            }
+            if history.last.is_some() {
+                let message = String::from_utf8_lossy(&history.message);
+                let first = message.lines().next().unwrap_or_default();
+                let start = out.len();
+                put(out, format_args!(": {}", first.chars().take(MESSAGE).collect::<String>()));
+                escape_name(out, start);
+                let is_cut = first.chars().count() > MESSAGE || message.lines().count() > 1;
+                out.extend_from_slice(if is_cut { " \u{2026}".as_bytes() } else { b"" });
+            }
+            while out.last() == Some(&b' ') {
+                out.pop();
+            }
+            out.push(b'\n');
+        }
+        match hang.rows.len() - rows.len() {
+            0 => {}
+            more => put(out, format_args!("and {more} more\n")),
         }
     }
 
@@ -181,7 +286,6 @@ impl Page<'_> {
             out.extend_from_slice(b"\x1b[0m");
         }
         out.push(b'\n');
-        self.chain(&t.chain, out);
         let mut lines: Vec<&Line> = h.records.iter().chain(&h.interrupts).collect();
         lines.sort_by_key(|line| line.clock);
         printer.group([], out);
@@ -192,55 +296,32 @@ impl Page<'_> {
         }
     }
 
-    /// Who blocks it.
-    fn chain(&self, chain: &Chain, out: &mut Vec<u8>) {
-        for (n, link) in chain.links.iter().enumerate() {
-            let start = out.len();
-            let waits = if n == 0 { "waits" } else { "which waits" };
-            put(out, format_args!("      {waits} for {}", link.name()));
-            match link.holder {
-                Some(pid) => {
-                    out.extend_from_slice(b", held by ");
-                    out.extend_from_slice(self.comm(pid).unwrap_or_default());
-                    put(out, format_args!("[{pid}]"));
-                }
-                None if link.gone => out.extend_from_slice(b", held by a task that has ended"),
-                None => out.extend_from_slice(b", whose holder isn't known"),
-            }
-            if link.readers {
-                out.extend_from_slice(b" and perhaps other readers");
-            }
-            if chain.deadlock && n + 1 == chain.links.len() {
-                out.extend_from_slice(b": a deadlock");
-            }
-            escape_name(out, start);
-            out.push(b'\n');
-        }
-    }
-
     /// The name of a task that lives.
     fn comm(&self, pid: i32) -> Option<&[u8]> {
-        let mut tasks = self.histories.tasks.iter().map(|h| &h.task);
+        let mut tasks = self.answer.tasks.iter().map(|h| &h.task);
         let task = tasks.find(|t| t.pid == pid && t.exit_clock == 0)?;
         Some(until_nul(&task.comm))
     }
 
     fn json(&self, out: &mut Vec<u8>) {
-        let (c, now) = (self.calibration, self.histories.now);
+        let (c, now) = (self.calibration(), self.answer.now);
         let mut o = Object::new(out);
         o.text("type", "tasks");
         let system = self.file.system.as_ref();
         o.text("release", system.map(|s| text(&s.release)).as_deref());
         o.text("host", system.map(|s| text(&s.host)).as_deref());
+        o.text("boot_id", self.boot.id.as_deref());
         o.number("clock", now);
         o.number("boot_ns", c.boot(now));
         o.number("wall_ns", c.real(now));
+        o.text("end", self.answer.end.name());
         for state in State::ALL {
             o.number(state.name(), self.count(state) as u64);
         }
+        self.answer.hang.json(&self.answer.tasks, o.key("findings"));
         o.end();
         out.push(b'\n');
-        for h in &self.histories.tasks {
+        for h in self.answer.wanted() {
             self.json_task(h, out);
         }
     }
@@ -269,6 +350,7 @@ impl Page<'_> {
         let t = &h.task;
         let mut o = Object::new(out);
         o.text("type", "task");
+        o.text("boot_id", self.boot.id.as_deref());
         o.number("pid", t.pid);
         o.number("tgid", t.tgid);
         o.text("comm", text(&t.comm).as_str());
@@ -290,6 +372,44 @@ impl Page<'_> {
         o.end();
         out.push(b'\n');
     }
+}
+
+/// The lines that lead to each row of trees: along the left of a ring, and from those above.
+fn tree(rows: &[Branch]) -> Vec<String> {
+    let mut lines = vec![String::new(); rows.len()];
+    // Whether one at this depth follows further below.
+    let mut follows: Vec<bool> = Vec::new();
+    for (row, line) in rows.iter().zip(&mut lines).rev() {
+        let depth = row.depth.min(DEEP);
+        follows.resize(depth + 1, false);
+        for follows in follows.iter().take(depth).skip(1) {
+            *line += if *follows { "\u{2502}  " } else { "   " };
+        }
+        if depth != 0 {
+            *line += if follows[depth] { "\u{251c}\u{2500} " } else { "\u{2514}\u{2500} " };
+        }
+        follows[depth] = depth != 0;
+    }
+    let mut rest = lines.as_mut_slice();
+    for tree in rows.chunk_by(|a, b| a.tree == b.tree) {
+        let (these, others) = rest.split_at_mut(tree.len());
+        rest = others;
+        let Some(last) = tree.iter().rposition(|row| row.ring) else {
+            continue;
+        };
+        for (n, (row, line)) in tree.iter().zip(these).enumerate() {
+            let rail = match n {
+                0 if last == 0 => "\u{25b8} ",
+                0 => "\u{250c}\u{25b8} ",
+                _ if n == last => "\u{2514}\u{2500} ",
+                _ if n > last => "   ",
+                _ if row.ring => "\u{251c}\u{2500} ",
+                _ => "\u{2502}  ",
+            };
+            line.insert_str(0, rail);
+        }
+    }
+    lines
 }
 
 /// Lines, each of which is an object, as a list.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
 //! What Documentation/blog/first-five-minutes.rst tells a newcomer to type gives what it says there,
-//! over the snapshot that it was written with.
+//! over the snapshot that it was written with; and so do the hangs of README.md and post-mortem.rst.
 
 use std::{
     fs,
@@ -12,6 +12,11 @@ use std::{
 
 const PAGE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../Documentation/blog/first-five-minutes.rst");
+const HANGS: [&str; 2] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../Documentation/blog/post-mortem.rst"),
+];
+const HANG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hang");
 const SNAPSHOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/newcomer");
 
 /// A command of the page, and what stands below it.
@@ -86,14 +91,20 @@ fn the_page_says_what_the_commands_give() {
     let page = fs::read_to_string(PAGE).unwrap();
     let steps = steps(&page);
     assert!(steps.len() >= 6, "only {} commands", steps.len());
-    for command in ["stats", "spans", "tasks", "-w", "-A", "convert"] {
+    for command in ["stats", "spans", "tasks", "-w", "-A", "report"] {
         let has = |s: &Step| s.command.split(' ').any(|word| word == command);
         assert!(steps.iter().any(has), "no {command} on the page");
     }
     let dir = machine();
+    check(&steps, dir.path());
+    assert!(dir.path().join("report.html").exists());
+}
+
+/// Runs commands, and compares what they print with the page.
+fn check(steps: &[Step], dir: &Path) {
     let mut wrong = Vec::new();
-    for Step { command, output } in &steps {
-        let got = run(command, dir.path());
+    for Step { command, output } in steps {
+        let got = run(command, dir);
         let text = String::from_utf8(got.stdout).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         if !got.status.success() || !got.stderr.is_empty() || !agree(output, &lines) {
@@ -102,7 +113,34 @@ fn the_page_says_what_the_commands_give() {
         }
     }
     assert!(wrong.is_empty(), "not as on the page:\n{}", wrong.join("\n\n"));
-    assert!(dir.path().join("report.html").exists());
+}
+
+#[test]
+fn hangs_on_pages_are_those_of_their_snapshots() {
+    let dir = machine();
+    for file in ["abba.snap", "blame.snap", "blog_crash.blogfmt"] {
+        fs::copy(format!("{HANG}/{file}"), dir.path().join(file)).unwrap();
+    }
+    for (page, least) in HANGS.into_iter().zip([1, 2]) {
+        let text = fs::read_to_string(page).unwrap();
+        // As in the other pages, which have no fences.
+        let mut is_code = false;
+        let blocks: String = text
+            .lines()
+            .map(|line| {
+                is_code ^= line.starts_with("```");
+                if is_code {
+                    format!("  {line}\n")
+                } else {
+                    format!("{line}\n")
+                }
+            })
+            .collect();
+        let mut steps = steps(&blocks);
+        steps.retain(|step| step.command.contains(".snap"));
+        assert!(steps.len() >= least, "{page}: {} commands", steps.len());
+        check(&steps, dir.path());
+    }
 }
 
 #[test]

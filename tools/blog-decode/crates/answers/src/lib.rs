@@ -10,6 +10,7 @@
 //! check.rs     whether a file adds up
 //! table.rs     tables of answers, as lines or objects
 //! tasks.rs     what each task did last, the likely culprit first
+//! hang.rs      who holds up whom: findings, and trees of tasks
 //! ```
 //!
 //! An internal part of the program `blog-decode`: it changes with that.
@@ -19,6 +20,7 @@
 pub mod accounts;
 pub mod check;
 pub mod group;
+pub mod hang;
 pub mod quantile;
 pub mod sums;
 pub mod table;

@@ -16,30 +16,38 @@
 //! 4. Tasks that wait for a CPU, in the same order.
 //! 5. All others: sleeping, then ended ones; the latest record first.
 //!
-//! With each task that is wanted come all who block it.
+//! With each task that is wanted come all who block it. [`Hang`] says who holds up whom.
 
 use std::{
     cmp::Reverse,
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    convert::Infallible,
     sync::Arc,
 };
 
 use blog_decode_core::{
     boot::Boot,
-    chain::{Chain, Waits},
+    captures::Captures,
+    chain::{Chain, Link, Waits},
     decode::{Decoder, Entry, Filter, Outcome},
+    filter::matches_glob,
     merge::{Cause, EventKind, Stream},
-    output::text,
-    sidetable::SiteMap,
+    output::{json::Object, text},
 };
 use blog_file::{
     record::{Item, Walk},
     snapshot::{run::end_of, Snapshot},
 };
+use blog_table::bytes::until_nul;
 use blog_wire::{
-    file::{COMM_LEN, TASK_CRASHED, TASK_HOLDER, TASK_KERNEL, TASK_RUNNING},
+    file::{Wait, COMM_LEN, TASK_CRASHED, TASK_HOLDER, TASK_KERNEL, TASK_RUNNING, WAIT_LINKS},
     record::Context,
 };
+
+use crate::hang::{edge, name, Branch, Hang, Node, Sight};
+
+/// Of as many of a task's last records the times are kept.
+const MARKS: usize = 50;
 
 /// What a task was doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,22 +138,37 @@ pub struct Task {
 }
 
 /// What is asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Tasks in these states.
+    /// Tasks in these states; with blocked ones, those that wait for a lock.
     pub states: Vec<State>,
     /// Only these threads or processes; empty is all. They are wanted in any state.
     pub pids: Vec<i32>,
+    /// The same by name, in which `*` matches anything.
+    pub comms: Vec<String>,
+    /// Only these boots, by their index; `None` is all.
+    pub boots: Option<Vec<usize>>,
+    /// Whether they are wanted, and not only who holds up whom.
+    pub lists: bool,
     /// As many records of each component.
     pub records: usize,
 }
 
 impl Wanted {
-    fn wants(&self, task: &Task) -> bool {
-        match self.pids.as_slice() {
-            [] => task.crashed || self.states.contains(&task.state),
-            pids => pids.contains(&task.pid) || pids.contains(&task.tgid),
+    /// Whether it names tasks.
+    pub fn names(&self) -> bool {
+        !self.pids.is_empty() || !self.comms.is_empty()
+    }
+
+    fn wants(&self, task: &Task, waits: bool) -> bool {
+        if !self.names() {
+            let is_blocked = waits && self.states.contains(&State::Blocked);
+            return task.crashed || is_blocked || self.states.contains(&task.state);
         }
+        let name = until_nul(&task.comm);
+        let (pids, comms) = (&self.pids, &self.comms);
+        (pids.is_empty() || pids.contains(&task.pid) || pids.contains(&task.tgid))
+            && (comms.is_empty() || comms.iter().any(|comm| matches_glob(name, comm)))
     }
 }
 
@@ -159,19 +182,30 @@ pub struct Line {
 }
 
 /// A task and its last records.
+#[derive(Clone, Debug)]
 pub struct History {
     /// The task.
     pub task: Task,
-    /// When it logged its last record, if that is there.
+    /// When it logged its last record, of any component, if that is there.
     pub last: Option<u64>,
+    /// How long that was before the end, in ns, if none is missing since then.
+    pub silence: Option<i128>,
     /// From then on, none of its records has been overwritten; `None`: none ever was.
     pub reach: Option<u64>,
     /// How many tasks wait for locks that it holds, or for others who do.
     pub blocks: usize,
+    /// Whether it holds a lock, and nobody has looked what it waits for itself.
+    pub is_beyond: bool,
+    /// Whether it is one of those that were asked for, or blocks one of them.
+    pub is_wanted: bool,
     /// Its last records, the newest last.
     pub records: Vec<Line>,
     /// Of a running task: the last records of interrupts on its CPU.
     pub interrupts: Vec<Line>,
+    /// The times of its last records, whether they were asked for or not.
+    pub marks: Vec<u64>,
+    /// The last message, of any component.
+    pub message: Vec<u8>,
 }
 
 impl History {
@@ -183,25 +217,139 @@ impl History {
     }
 }
 
-/// All tasks.
-pub struct Histories {
-    /// Those that were asked for, the likely culprit first.
+/// What a file ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndedBy {
+    /// Somebody has read it.
+    Snapshot,
+    /// The machine crashed.
+    Crash,
+    /// Its boot.
+    Boot,
+}
+
+impl EndedBy {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Snapshot => "snapshot",
+            Self::Crash => "crash",
+            Self::Boot => "end of the boot",
+        }
+    }
+}
+
+/// The tasks of a boot.
+pub struct Answer {
+    /// The file that has their states.
+    pub file: usize,
+    /// Those that were asked for, and all that the trees have; the likely culprit first.
     pub tasks: Vec<History>,
     /// How many there are in each state, asked for or not.
     pub states: HashMap<State, usize>,
-    /// When the snapshot was taken, or the machine stopped.
+    /// When the file ended.
     pub now: u64,
-    /// What could not be decoded, of the records that were looked at.
-    pub outcome: Outcome,
+    /// Why.
+    pub end: EndedBy,
+    /// Who holds up whom.
+    pub hang: Hang,
+}
+
+impl Answer {
+    /// Those that were asked for.
+    pub fn wanted(&self) -> impl Iterator<Item = &History> {
+        self.tasks.iter().filter(|history| history.is_wanted)
+    }
+
+    /// For which lock a row's task waits; in a ring, also of whom.
+    pub fn edge(&self, row: &Branch) -> String {
+        let Some(link) = &row.wait else {
+            return String::new();
+        };
+        let holder = |h: &&History| Some(h.task.pid) == link.holder && h.task.exit_clock == 0;
+        match self.tasks.iter().find(holder).filter(|_| row.ring) {
+            Some(holder) => format!("{} of {}", edge(link), name(holder)),
+            None => edge(link),
+        }
+    }
+
+    /// The name at a row.
+    pub fn name(&self, row: &Branch) -> String {
+        match row.node {
+            Node::Task(i) => name(&self.tasks[i]),
+            Node::Ended => "(a task that has ended)".into(),
+            Node::Unknown => "(holder not known)".into(),
+        }
+    }
+
+    /// Whether others wait for what is at a row.
+    pub fn holds(&self, row: &Branch) -> bool {
+        row.ring || !matches!(row.node, Node::Task(i) if self.tasks[i].blocks == 0)
+    }
+
+    /// Writes what a report shows of it: times are in ns before the end, whose own place is that of
+    /// `boot`.
+    pub fn page(&self, boot: &Boot, out: &mut Vec<u8>) {
+        let c = &boot.calibration;
+        let ago = |clock: u64| (c.boot(self.now) - c.boot(clock)).max(0);
+        let mut o = Object::new(out);
+        let host = boot.is_one_of_several.then(|| {
+            let mut name = boot.name.clone().into_bytes();
+            text::escape_name(&mut name, 0);
+            String::from_utf8_lossy(&name).into_owned()
+        });
+        o.text("host", host.as_deref().unwrap_or_default());
+        o.text("end", self.end.name());
+        let end = if boot.is_one_of_several { c.real(self.now) } else { c.boot(self.now) };
+        o.number("end_s", end.div_euclid(SECOND));
+        o.number("end_ns", end.rem_euclid(SECOND));
+        self.hang.json(&self.tasks, o.key("findings"));
+        o.number("more", self.hang.rows.len().saturating_sub(ROWS) as u64);
+        list(o.key("rows"), self.hang.rows.iter().take(ROWS), |row, o| {
+            o.text("name", self.name(row).as_str());
+            o.number("depth", row.depth as u64);
+            o.number("tree", row.tree as u64);
+            o.flag("ring", row.ring);
+            o.flag("holds", self.holds(row));
+            o.text("edge", self.edge(row).as_str());
+            let Node::Task(i) = row.node else {
+                return;
+            };
+            let history = &self.tasks[i];
+            o.number("pid", history.task.pid);
+            o.text("state", history.task.state.name());
+            o.text("letter", char::from(history.task.letter.max(b' ')).to_string().as_str());
+            o.maybe("silent", history.silence);
+            let message = String::from_utf8_lossy(&history.message);
+            o.text("message", message.lines().next().unwrap_or_default());
+            list(o.key("marks"), history.marks.iter(), |clock, o| o.number("ago", ago(*clock)));
+        });
+        o.end();
+    }
+}
+
+/// Rows of trees that a report has.
+const ROWS: usize = 200;
+const SECOND: i128 = 1_000_000_000;
+
+/// Writes an array of objects.
+fn list<T>(out: &mut Vec<u8>, items: impl Iterator<Item = T>, fill: impl Fn(T, &mut Object<'_>)) {
+    out.push(b'[');
+    for (n, item) in items.enumerate() {
+        out.extend_from_slice(if n == 0 { b"" } else { b"," });
+        let mut o = Object::new(out);
+        fill(item, &mut o);
+        o.end();
+    }
+    out.push(b']');
 }
 
 /// A task by thread id and end.
 type Key = (i32, u64);
 
-/// All tasks of a file.
-fn tasks_of(file: &Snapshot) -> HashMap<Key, Task> {
+/// All tasks of a boot: those that are alive in `file`, and the owners of rings.
+fn tasks_of(file: &Snapshot, of: usize, streams: &[Stream]) -> HashMap<Key, Task> {
     let mut tasks: HashMap<Key, Task> = HashMap::new();
-    let waits = Waits::new(&file.waits);
     for t in &file.tasks {
         let holds = t.flags & TASK_HOLDER != 0;
         if holds && tasks.contains_key(&(t.pid, 0)) {
@@ -222,37 +370,98 @@ fn tasks_of(file: &Snapshot) -> HashMap<Key, Task> {
             crashed: t.flags & TASK_CRASHED != 0,
             exit_clock: 0,
             only_holds: holds,
-            chain: waits.of(t.pid),
+            chain: Chain::default(),
         };
         tasks.insert((t.pid, 0), task);
     }
     // Those that have ended; and all, if the section with the tasks is lost.
-    for ring in file.rings.iter().filter_map(|r| r.ring.as_ref()) {
-        if ring.context != Context::Task as u8 {
+    for stream in streams {
+        let (Some(ring), Some((pid, exit_clock))) = (stream.ring(), owner(stream)) else {
             continue;
-        }
-        let exit_clock = match ring.retired {
-            0 => 0,
-            _ => ring.exit_clock.max(1),
         };
-        tasks.entry((ring.pid, exit_clock)).or_insert(Task {
-            pid: ring.pid,
+        let is_now = stream.file() == of;
+        tasks.entry((pid, exit_clock)).or_insert(Task {
             tgid: ring.tgid,
             comm: ring.comm,
             state: match exit_clock {
-                0 => State::from_letter(ring.task_state),
+                0 if is_now => State::from_letter(ring.task_state),
+                0 => State::Unknown,
                 _ => State::Exited,
             },
-            letter: ring.task_state,
-            cpu: None,
-            kernel: false,
-            crashed: false,
+            letter: if is_now { ring.task_state } else { 0 },
             exit_clock,
-            only_holds: false,
-            chain: Chain::default(),
+            ..Task::unknown(pid)
         });
     }
     tasks
+}
+
+impl Task {
+    /// One of which only the number is known.
+    fn unknown(pid: i32) -> Self {
+        Self {
+            pid,
+            tgid: pid,
+            comm: [0; COMM_LEN],
+            state: State::Unknown,
+            letter: 0,
+            cpu: None,
+            kernel: false,
+            crashed: false,
+            exit_clock: 0,
+            only_holds: false,
+            chain: Chain::default(),
+        }
+    }
+}
+
+/// What tasks wait for. Adds those that are missing among the tasks.
+fn waits_of(file: &Snapshot, tasks: &mut HashMap<Key, Task>) -> (Vec<Wait>, HashMap<i32, Link>) {
+    let is_awake = |pid: i32| {
+        let task = tasks.get(&(pid, 0));
+        task.is_some_and(|t| matches!(t.state, State::Running | State::Runnable))
+    };
+    // Who is awake and has the lock was just given it.
+    let has = |wait: &Wait| wait.pid == wait.holder && is_awake(wait.pid);
+    let waits: Vec<Wait> = file.waits.iter().filter(|wait| !has(wait)).copied().collect();
+    let mut links = HashMap::new();
+    for wait in &waits {
+        let mut link = Link::of(wait);
+        let holder = link.holder.and_then(|pid| tasks.get(&(pid, 0)));
+        if holder.is_some_and(|task| task.state == State::Ending) {
+            (link.holder, link.gone) = (None, true);
+        }
+        links.entry(wait.pid).or_insert(link);
+    }
+    for link in links.values() {
+        for pid in [Some(link.pid), link.holder].into_iter().flatten() {
+            let missing = Task { only_holds: true, ..Task::unknown(pid) };
+            tasks.entry((pid, 0)).or_insert(missing);
+        }
+    }
+    let chains = Waits::new(&waits);
+    for pid in links.keys() {
+        if let Some(task) = tasks.get_mut(&(*pid, 0)) {
+            task.chain = chains.of(*pid);
+        }
+    }
+    (waits, links)
+}
+
+/// The tasks of which it is known whether they wait: the kernel looks so far from each with rings.
+fn looked_at(tasks: &HashMap<Key, Task>, links: &HashMap<i32, Link>) -> HashSet<i32> {
+    let mut looked = HashSet::new();
+    for task in tasks.values().filter(|task| !task.only_holds && task.exit_clock == 0) {
+        let mut next = Some(task.pid);
+        for _ in 0..WAIT_LINKS {
+            let Some(pid) = next else {
+                break;
+            };
+            looked.insert(pid);
+            next = links.get(&pid).and_then(|link| link.holder);
+        }
+    }
+    looked
 }
 
 /// Whose a ring is.
@@ -301,21 +510,38 @@ fn cut(stream: &mut Stream, files: &[Snapshot], records: usize) {
     }
 }
 
-/// Lines of one task or interrupt context, by component.
+/// What there is of one task or interrupt context.
 #[derive(Default)]
 struct Lines {
     last: Option<u64>,
+    /// Until when records are missing.
+    lost: u64,
     /// The name that the last record's task had.
     comm: Option<[u8; COMM_LEN]>,
+    marks: VecDeque<u64>,
+    message: Vec<u8>,
     by_component: HashMap<Arc<str>, VecDeque<Line>>,
 }
 
 impl Lines {
-    fn push(&mut self, entry: &Entry<'_>, most: usize, line: text::Line) {
-        if entry.is_record() {
-            self.last = self.last.max(Some(entry.clock()));
-            self.comm = entry.task().map(|t| t.comm);
+    /// Takes in what the task did.
+    fn see(&mut self, entry: &Entry<'_>) {
+        if let EventKind::Loss { span, .. } = entry.event.kind {
+            self.lost = self.lost.max(span.1);
         }
+        if !entry.is_record() {
+            return;
+        }
+        self.last = self.last.max(Some(entry.clock()));
+        self.comm = entry.task().map(|t| t.comm);
+        self.message.clone_from(&entry.message);
+        if self.marks.len() == MARKS {
+            self.marks.pop_front();
+        }
+        self.marks.push_back(entry.clock());
+    }
+
+    fn push(&mut self, entry: &Entry<'_>, most: usize, line: text::Line) {
         let lines = match self.by_component.get_mut(&entry.stream.component) {
             Some(lines) => lines,
             None => self.by_component.entry(entry.stream.component.clone()).or_default(),
@@ -327,116 +553,245 @@ impl Lines {
     }
 
     /// All lines in the order of time.
-    fn sorted(self) -> Vec<Line> {
-        let mut lines: Vec<Line> = self.by_component.into_values().flatten().collect();
+    fn sorted(&mut self) -> Vec<Line> {
+        let by_component = std::mem::take(&mut self.by_component);
+        let mut lines: Vec<Line> = by_component.into_values().flatten().collect();
         lines.sort_by_key(|line| line.clock);
         lines
     }
 }
 
-/// Joins tasks and their last records. `streams` are all rings of `file`, of components that are
-/// asked for; `keep` makes a line of an entry.
+/// The lines of tasks, and of interrupts on CPUs.
+#[derive(Default)]
+struct All {
+    of_tasks: HashMap<Key, Lines>,
+    of_cpus: HashMap<u32, Lines>,
+}
+
+/// Joins the tasks of each boot and their last records that `filter` lets pass; `keep` makes a line
+/// of an entry. What could not be decoded, of the records that were looked at, is the second answer.
+///
+/// `filter` chooses no tasks and no boots: `wanted` does.
 pub fn collect(
-    file: &[Snapshot; 1],
-    mut streams: Vec<Stream>,
-    (boots, maps): (&[Boot], &[SiteMap]),
+    captures: &Captures,
+    filter: &Filter,
     wanted: &Wanted,
     mut keep: impl FnMut(&Entry<'_>) -> text::Line,
-) -> Histories {
-    let tasks = tasks_of(&file[0]);
-    let mut states = HashMap::new();
-    for task in tasks.values().filter(|task| !task.only_holds) {
-        *states.entry(task.state).or_insert(0) += 1;
-    }
-    let mut blocks: HashMap<i32, usize> = HashMap::new();
-    let mut blockers: HashSet<i32> = HashSet::new();
-    for task in tasks.values() {
-        let holders = task.chain.links.iter().filter_map(|link| link.holder);
-        let holders: HashSet<i32> = holders.filter(|pid| *pid != task.pid).collect();
-        if wanted.wants(task) {
-            blockers.extend(&holders);
-        }
-        for holder in holders {
-            *blocks.entry(holder).or_default() += 1;
+) -> (Vec<Answer>, Outcome) {
+    let (files, boots) = (&captures.files, &captures.boots);
+    // Without such tasks, nobody holds up others.
+    let is_stuck = |file: &Snapshot| {
+        let mut tasks = file.tasks.iter();
+        !file.waits.is_empty() || tasks.any(|t| t.state == b'D' || t.flags & TASK_CRASHED != 0)
+    };
+    let mut rings: BTreeMap<usize, Vec<Stream>> = BTreeMap::new();
+    if wanted.lists || files.iter().any(is_stuck) {
+        for stream in captures.streams(&[]) {
+            rings.entry(boots[stream.file()].index).or_default().push(stream);
         }
     }
-    let wants = |t: &Task| wanted.wants(t) || t.exit_clock == 0 && blockers.contains(&t.pid);
-    let cpus: Vec<u32> = tasks
-        .values()
-        .filter(|t| t.state == State::Running && wants(t))
-        .filter_map(|t| t.cpu)
-        .collect();
-    let is_wanted = |key: &Key| tasks.get(key).is_some_and(wants);
-    streams.retain(|stream| match (owner(stream), stream.cpu()) {
-        (Some(key), _) => is_wanted(&key),
-        (None, Some(cpu)) => cpus.contains(&cpu),
-        // Anyone's.
-        (None, None) => true,
+    let mut latest: BTreeMap<usize, usize> = BTreeMap::new();
+    let taken = |i: usize| (!files[i].tasks.is_empty(), files[i].last_pair().map(|p| p.boot));
+    for (i, boot) in boots.iter().enumerate() {
+        let file = latest.entry(boot.index).or_insert(i);
+        if taken(i) > taken(*file) {
+            *file = i;
+        }
+    }
+    let mut outcome = Outcome::default();
+    let wants_boot = |index: &usize| wanted.boots.as_ref().is_none_or(|all| all.contains(index));
+    let latest = latest.into_iter().filter(|(index, _)| wants_boot(index));
+    let answers = latest.map(|(index, file)| {
+        let streams = rings.remove(&index).unwrap_or_default();
+        let mut boot = OfBoot { captures, filter, wanted, file, streams };
+        boot.answer(&mut keep, &mut outcome)
     });
-    let mut reaches: HashMap<Key, Option<u64>> = HashMap::new();
-    for stream in &mut streams {
-        if let Some(key) = owner(stream) {
-            let of_task = reaches.entry(key).or_default();
-            *of_task = reach(stream).max(*of_task);
-        }
-        if stream.shared().is_none() {
-            cut(stream, file, wanted.records);
-        }
-    }
+    let answers = answers.collect();
+    (answers, outcome)
+}
 
-    let mut of_tasks: HashMap<Key, Lines> = HashMap::new();
-    let mut of_cpus: HashMap<u32, Lines> = HashMap::new();
-    let taken = boots.first().and_then(|b| b.calibration.taken());
-    let now = taken.map_or_else(|| last_record(&file[0]), |pair| pair.clock);
-    let filter = Filter::default();
-    let mut decoder = Decoder::new(file, &streams, boots, maps, &filter);
-    let result = decoder.run(|entry| {
-        // That a ring has overwritten its oldest records is no news.
-        let kind = &entry.event.kind;
-        if let EventKind::Loss { cause: Cause::Overwritten | Cause::Elsewhere, .. } = kind {
-            return Ok::<_, std::convert::Infallible>(());
-        }
-        let by_task = owner(entry.stream).or_else(|| {
-            // In a shared ring, only a task that lives can be known by its number.
-            let key = (entry.task()?.pid, 0);
-            is_wanted(&key).then_some(key)
-        });
-        let lines = match (by_task, entry.writer().cpu) {
-            (Some(key), _) => of_tasks.entry(key).or_default(),
-            (None, Some(cpu)) if cpus.contains(&cpu) => of_cpus.entry(cpu).or_default(),
-            _ => return Ok(()),
-        };
-        lines.push(entry, wanted.records, keep(entry));
-        Ok(())
-    });
-    match result {
-        Ok(()) => {}
-        Err(never) => match never {},
-    }
-    let outcome = decoder.outcome();
+/// A boot of which tasks are wanted.
+struct OfBoot<'a> {
+    captures: &'a Captures,
+    filter: &'a Filter,
+    wanted: &'a Wanted,
+    /// The file that has the states.
+    file: usize,
+    streams: Vec<Stream>,
+}
 
-    let chosen = tasks.into_iter().filter(|(_, task)| wants(task));
-    let mut histories: Vec<History> = chosen
-        .map(|(key, mut task)| {
-            let lines = of_tasks.remove(&key).unwrap_or_default();
-            // A ring has its owner's first name.
-            let is_current = key.1 == 0 && !file[0].tasks.is_empty();
-            task.comm = lines.comm.filter(|_| !is_current).unwrap_or(task.comm);
-            let cpu = task.cpu.filter(|_| task.state == State::Running);
-            let interrupts = cpu.and_then(|cpu| of_cpus.remove(&cpu));
-            let blocked = blocks.get(&task.pid).filter(|_| key.1 == 0);
-            History {
-                blocks: blocked.copied().unwrap_or(0),
-                task,
-                last: lines.last,
-                reach: reaches.remove(&key).flatten().map(|from| from.min(now)),
-                records: lines.sorted(),
-                interrupts: interrupts.map(Lines::sorted).unwrap_or_default(),
+impl OfBoot<'_> {
+    fn answer(
+        &mut self,
+        keep: &mut impl FnMut(&Entry<'_>) -> text::Line,
+        outcome: &mut Outcome,
+    ) -> Answer {
+        let Self { captures, wanted, .. } = *self;
+        let file = &captures.files[self.file];
+        let mut tasks = tasks_of(file, self.file, &self.streams);
+        let mut states = HashMap::new();
+        for task in tasks.values().filter(|task| !task.only_holds) {
+            *states.entry(task.state).or_insert(0) += 1;
+        }
+        let (_, links) = waits_of(file, &mut tasks);
+        let looked = looked_at(&tasks, &links);
+        let waits = |t: &Task| t.exit_clock == 0 && links.contains_key(&t.pid);
+        let wants = |t: &Task| wanted.wants(t, waits(t));
+        let (mut blocks, mut blockers) = (HashMap::<i32, usize>::new(), HashSet::<i32>::new());
+        let mut in_tree: HashSet<i32> = links.keys().copied().collect();
+        for task in tasks.values() {
+            let holders = task.chain.links.iter().filter_map(|link| link.holder);
+            let holders: HashSet<i32> = holders.filter(|pid| *pid != task.pid).collect();
+            if wants(task) {
+                blockers.extend(&holders);
             }
-        })
-        .collect();
-    histories.sort_by_key(|h| rank(h, now));
-    Histories { tasks: histories, states, now, outcome }
+            in_tree.extend(&holders);
+            for holder in holders {
+                *blocks.entry(holder).or_default() += 1;
+            }
+        }
+        let is_stuck = |t: &Task| {
+            let is_blocked = t.state == State::Blocked || t.crashed;
+            t.exit_clock == 0 && (is_blocked || in_tree.contains(&t.pid))
+        };
+        let is_asked = |t: &Task| wants(t) || t.exit_clock == 0 && blockers.contains(&t.pid);
+        let chosen = |t: &Task| is_stuck(t) || wanted.lists && is_asked(t);
+        let is_chosen = |key: &Key| tasks.get(key).is_some_and(chosen);
+        let cpus: HashSet<u32> = tasks
+            .values()
+            .filter(|t| t.state == State::Running && wanted.lists && is_asked(t))
+            .filter_map(|t| t.cpu)
+            .collect();
+        self.streams.retain(|stream| match (owner(stream), stream.cpu()) {
+            (Some(key), _) => is_chosen(&key),
+            (None, Some(cpu)) => cpus.contains(&cpu),
+            // Anyone's.
+            (None, None) => true,
+        });
+        let mut reaches: HashMap<Key, Option<u64>> = HashMap::new();
+        for stream in &self.streams {
+            if let Some(key) = owner(stream) {
+                let of_task = reaches.entry(key).or_default();
+                *of_task = reach(stream).max(*of_task);
+            }
+        }
+        let mut all = self.read(&is_chosen, &cpus, keep, outcome);
+
+        let calibration = &captures.boots[self.file].calibration;
+        let taken = match file.tasks.is_empty() {
+            true => calibration.taken(),
+            false => file.last_pair().or(calibration.taken()),
+        };
+        let now = taken.map_or_else(|| last_record(file), |pair| pair.clock);
+        let chosen = tasks.iter().filter(|(_, task)| chosen(task));
+        let mut histories: Vec<History> = chosen
+            .map(|(key, task)| {
+                let mut lines = all.of_tasks.remove(key).unwrap_or_default();
+                let mut task = task.clone();
+                // A ring has its owner's first name.
+                let is_current = key.1 == 0 && !file.tasks.is_empty();
+                task.comm = lines.comm.filter(|_| !is_current).unwrap_or(task.comm);
+                let cpu = task.cpu.filter(|_| task.state == State::Running);
+                let interrupts = cpu.and_then(|cpu| all.of_cpus.get_mut(&cpu));
+                let blocked = blocks.get(&task.pid).filter(|_| key.1 == 0);
+                let reach = reaches.remove(key).flatten().map(|from| from.min(now));
+                let last = lines.last;
+                let whole_from = lines.lost.max(reach.unwrap_or(0));
+                let ago = |clock| (calibration.boot(now) - calibration.boot(clock)).max(0);
+                let records = lines.sorted();
+                let interrupts = interrupts.map(Lines::sorted).unwrap_or_default();
+                // Filters for records leave out those that have none that match.
+                let has_some =
+                    !self.filter.chooses() || !records.is_empty() || !interrupts.is_empty();
+                History {
+                    blocks: blocked.copied().unwrap_or(0),
+                    is_beyond: task.only_holds && !looked.contains(&task.pid),
+                    is_wanted: is_asked(&task) && has_some,
+                    last,
+                    silence: last.filter(|last| whole_from <= *last).map(ago),
+                    reach,
+                    records,
+                    interrupts,
+                    marks: lines.marks.into(),
+                    message: lines.message,
+                    task,
+                }
+            })
+            .collect();
+        histories.sort_by_key(|h| rank(h, now));
+        let sight = Sight { has_states: !file.tasks.is_empty(), is_whole: !file.damage.any() };
+        let hang = Hang::new(&histories, &links, sight, |h| {
+            !wanted.names() || wanted.wants(&h.task, false)
+        });
+        let end = match file.tasks.iter().any(|t| t.flags & TASK_CRASHED != 0) {
+            true => EndedBy::Crash,
+            false if file.survived.is_some() => EndedBy::Boot,
+            false => EndedBy::Snapshot,
+        };
+        Answer { file: self.file, tasks: histories, states, now, end, hang }
+    }
+
+    /// Reads what the tasks did last, and which of that was asked for.
+    fn read(
+        &mut self,
+        is_chosen: &impl Fn(&Key) -> bool,
+        cpus: &HashSet<u32>,
+        keep: &mut impl FnMut(&Entry<'_>) -> text::Line,
+        outcome: &mut Outcome,
+    ) -> All {
+        let Self { captures, filter, wanted, streams, .. } = self;
+        let (files, boots, maps) = (&captures.files, &captures.boots, &captures.maps);
+        let mut all = All::default();
+        let mut take = |entry: &Entry<'_>, is_last: bool, is_asked: bool| {
+            // That a ring has overwritten its oldest records is no news.
+            let kind = &entry.event.kind;
+            if let EventKind::Loss { cause: Cause::Overwritten | Cause::Elsewhere, .. } = kind {
+                return Ok::<_, Infallible>(());
+            }
+            let by_task = owner(entry.stream).or_else(|| {
+                // In a shared ring, only a task that lives can be known by its number.
+                let key = (entry.task()?.pid, 0);
+                is_chosen(&key).then_some(key)
+            });
+            let lines = match (by_task, entry.writer().cpu) {
+                (Some(key), _) => all.of_tasks.entry(key).or_default(),
+                (None, Some(cpu)) if cpus.contains(&cpu) => all.of_cpus.entry(cpu).or_default(),
+                _ => return Ok(()),
+            };
+            if is_last {
+                lines.see(entry);
+            }
+            if is_asked && wanted.lists {
+                lines.push(entry, wanted.records, keep(entry));
+            }
+            Ok(())
+        };
+        // What a filter lets pass may be anywhere in a ring.
+        let by_record = wanted.lists && filter.is_by_record();
+        if by_record {
+            let some = streams.iter().filter(|s| filter.wants_component(&s.component));
+            let mut decoder = Decoder::new(files, some, boots, maps, filter);
+            match decoder.run(|entry| take(entry, false, true)) {
+                Ok(()) => outcome.append(decoder.outcome()),
+                Err(never) => match never {},
+            }
+        }
+        for stream in streams.iter_mut().filter(|stream| stream.shared().is_none()) {
+            cut(stream, files, wanted.records.max(MARKS));
+        }
+        let any = Filter::default();
+        let mut decoder = Decoder::new(files, streams.iter(), boots, maps, &any);
+        let result = decoder.run(|entry| {
+            let is_asked = !by_record && filter.wants_component(&entry.stream.component);
+            take(entry, true, is_asked)
+        });
+        match result {
+            Ok(()) if !by_record => outcome.append(decoder.outcome()),
+            Ok(()) => {}
+            Err(never) => match never {},
+        }
+        all
+    }
 }
 
 /// When the last record of all rings was logged: the end of a file that doesn't say when it was

@@ -25,6 +25,18 @@ pub struct Link {
 }
 
 impl Link {
+    /// What a file says of a task that waits.
+    pub fn of(wait: &Wait) -> Self {
+        Self {
+            pid: wait.pid,
+            lock: wait.lock,
+            kind: LockKind::from_u32(wait.kind),
+            holder: (wait.holder != 0).then_some(wait.holder),
+            readers: wait.flags & WAIT_READERS != 0,
+            gone: wait.flags & WAIT_GONE != 0,
+        }
+    }
+
     /// The kind of lock, as users know it, with its article.
     pub fn name(&self) -> &'static str {
         match self.kind {
@@ -35,6 +47,13 @@ impl Link {
             None => "a lock of an unknown kind",
         }
     }
+
+    /// Whether its holder has the lock, and nobody else: the kernel knows only the last taker of a
+    /// semaphore, and of several readers the one that came last.
+    pub fn is_certain(&self) -> bool {
+        let is_owned = !matches!(self.kind, Some(LockKind::Semaphore) | None);
+        self.holder.is_some() && is_owned && !self.readers
+    }
 }
 
 /// What a task waits for, in the end.
@@ -43,7 +62,8 @@ pub struct Chain {
     /// From the task on. It ends with a holder who doesn't wait for a lock, or isn't known; or
     /// where it comes back to a task that it has had.
     pub links: Vec<Link>,
-    /// It comes back: those from that task on wait for each other.
+    /// It comes back, by locks whose holders are certain: those from that task on wait for each
+    /// other.
     pub deadlock: bool,
 }
 
@@ -69,17 +89,12 @@ impl Waits {
             if chain.links.len() == 2 * WAIT_LINKS {
                 break;
             }
-            let holder = (wait.holder != 0).then_some(wait.holder);
-            chain.links.push(Link {
-                pid: wait.pid,
-                lock: wait.lock,
-                kind: LockKind::from_u32(wait.kind),
-                holder,
-                readers: wait.flags & WAIT_READERS != 0,
-                gone: wait.flags & WAIT_GONE != 0,
-            });
-            chain.deadlock = chain.links.iter().any(|link| Some(link.pid) == holder);
-            next = holder.filter(|_| !chain.deadlock);
+            let link = Link::of(wait);
+            let holder = link.holder;
+            chain.links.push(link);
+            let ring = chain.links.iter().position(|link| Some(link.pid) == holder);
+            chain.deadlock = ring.is_some_and(|at| chain.links[at..].iter().all(Link::is_certain));
+            next = holder.filter(|_| ring.is_none());
         }
         chain
     }
@@ -113,6 +128,14 @@ mod tests {
         assert_eq!(of(&waits, 1), (vec![(1, Some(2)), (2, Some(1))], true));
         assert_eq!(of(&waits, 3), (vec![(3, Some(1)), (1, Some(2)), (2, Some(1))], true));
         assert_eq!(of(&waits, 4), (vec![(4, Some(4))], true));
+    }
+
+    #[test]
+    fn who_was_the_last_to_take_a_semaphore_is_in_no_deadlock() {
+        let semaphore = Wait { kind: LockKind::Semaphore as u32, ..wait(2, 1) };
+        assert_eq!(of(&[wait(1, 2), semaphore], 1), (vec![(1, Some(2)), (2, Some(1))], false));
+        let readers = Wait { flags: WAIT_READERS, kind: 4, ..wait(1, 1) };
+        assert_eq!(of(&[readers], 1), (vec![(1, Some(1))], false));
     }
 
     #[test]

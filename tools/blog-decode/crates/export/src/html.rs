@@ -415,13 +415,14 @@ impl<'a, W: Write> Html<'a, W> {
         })
     }
 
-    /// Writes the rest of the page; the answer is what was found of each kind of spans.
-    pub fn end(mut self, host: &str, release: &str) -> io::Result<Vec<Found>> {
+    /// Writes the rest of the page; the answer is what was found of each kind of spans. `hang` says
+    /// who holds up whom in each boot, a list of JSON.
+    pub fn end(mut self, host: &str, release: &str, hang: &[u8]) -> io::Result<Vec<Found>> {
         let missing = || io::Error::other("report.html has no place for the data");
         for kind in &mut self.spans {
             kind.found.sort_unstable();
         }
-        let about = self.about(host, release);
+        let about = self.about(host, release, hang);
         let (middle, rest) = self.columns_at.split_once(COLUMNS).ok_or_else(missing)?;
         let (last, tail) = rest.split_once(ABOUT).ok_or_else(missing)?;
         let (mut out, packer) = self.out.finish()?;
@@ -466,7 +467,7 @@ impl<'a, W: Write> Html<'a, W> {
         Ok(self.spans.into_iter().map(|k| k.finder.found()).collect())
     }
 
-    fn about(&self, host: &str, release: &str) -> Vec<u8> {
+    fn about(&self, host: &str, release: &str, hang: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         let mut o = Object::new(&mut out);
         let (host, release) = (name(host), name(release));
@@ -484,6 +485,7 @@ impl<'a, W: Write> Html<'a, W> {
         o.number("lost", self.lost);
         o.text("host", host.as_str());
         o.text("release", release.as_str());
+        o.key("hang").extend_from_slice(hang);
         list(o.key("lanes"), &self.lane_list, |lane, o| {
             o.text("host", lane.host.as_str());
             o.text("component", lane.component.as_str());

@@ -3,9 +3,11 @@
 "use strict";
 const $ = id => document.getElementById(id);
 const LEVELS = ["?", "err", "warn", "info", "debug", "trace"];
-const LANE = 18, ROW = 20, LABEL = 260, PAD = 6, MAX_HEIGHT = 8e6, LOST = -1, LONG = 127,
+const LANE = 18, ROW = 20, PAD = 6, MAX_HEIGHT = 8e6, LOST = -1, LONG = 127,
 	NOWHERE = (1 << 21) - 1;
-// Components that have a colour of their own in the chart, lanes of spans that are not folded, and
+// The place of lanes' names.
+let LABEL = 260;
+// Components and call sites that have a colour of their own in the chart, lanes of spans that are not folded, and
 // spans in the table.
 const COLOURS = 12, UNFOLDED = 8, SLOWEST = 1000;
 const about = JSON.parse($("about-data").textContent);
@@ -90,15 +92,21 @@ async function load() {
 	for (let i = 0; i < n; i++) if (levelOf[sites[i]] === LOST) complete[lanes[i]] = times[i];
 	bytes = await unpack("text", about.text_bytes);
 	span = n ? [times[0], times[n - 1]] : [0, 1];
+	// Silence that lasts to the end is part of a hang.
+	if (n) for (const boot of about.hang.filter(boot => boot.rows.length))
+		span[1] = Math.max(span[1], endOf(boot));
 	if (span[1] - span[0] < 1000) span[1] = span[0] + 1000;
 	view = [...span];
 	about.spans.forEach(prepareSpans);
 	document.body.classList.toggle("date", !!about.is_real);
 	for (const name of components) $("component").add(new Option(name, name));
 	const lost = about.lost ? `, ${about.lost.toLocaleString()} records lost or overwritten` : "";
-	$("about").textContent = `${about.host} · ${about.release} · ${some(components.length, "component")}, ` +
+	const hosts = new Set(about.lanes.map(l => l.host)).size;
+	const host = about.is_real && hosts > 3 ? `${hosts} machines and boots` : about.host;
+	$("about").textContent = `${host} · ${about.release} · ${some(components.length, "component")}, ` +
 		`${some(about.lanes.length, "lane")}, ${long(span[1] - span[0])}${lost}`;
 	$("tabs").hidden = !about.spans.length;
+	suspect();
 	fromLink();
 }
 
@@ -191,15 +199,34 @@ const laneName = l => [about.lanes[l].host, about.lanes[l].context].filter(Boole
 
 // --- Colours
 
-let byComponent = false;
+// "level", "component" or "site".
+let by = "level";
+// Of a component or call site, how many have more records, up to those that have a colour of their own.
+const ranks = {};
 const colour = key => key === LOST ? css("--lost")
-	: byComponent ? `hsl(${(210 + key * 137.5) % 360} 60% 50%)` : css("--l" + key);
+	: by !== "level" && key === COLOURS ? css("--dim")
+	: by !== "level" ? `hsl(${(210 + key * 137.5) % 360} 60% 50%)` : css("--l" + key);
 // What the colour of a record is of: less is more important.
 const keyOf = i => levelOf[sites[i]] === LOST ? LOST
-	: byComponent ? Math.min(componentOf[lanes[i]], COLOURS) : levelOf[sites[i]];
+	: by === "component" ? Math.min(componentOf[lanes[i]], COLOURS)
+	: by === "site" ? ranks.site.of[sites[i]] : levelOf[sites[i]];
 
 function keys() {
-	return byComponent ? components.slice(0, COLOURS + 1).map((_, c) => c) : [0, 1, 2, 3, 4, 5];
+	if (by === "level") return [0, 1, 2, 3, 4, 5];
+	const names = by === "site" ? rankSites().names : components;
+	return names.slice(0, COLOURS + 1).map((_, key) => key);
+}
+
+// Those with the most records first.
+function rankSites() {
+	if (ranks.site) return ranks.site;
+	const counts = new Uint32Array(about.sites.length), of = new Uint8Array(about.sites.length);
+	for (let i = 0; i < n; i++) counts[sites[i]]++;
+	const order = about.sites.map((_, s) => s).filter(s => levelOf[s] !== LOST)
+		.sort((a, b) => counts[b] - counts[a]);
+	order.forEach((s, k) => { of[s] = Math.min(k, COLOURS); });
+	const name = s => about.sites[s].format || origin(about.sites[s]) || "?";
+	return ranks.site = { of, names: order.slice(0, COLOURS + 1).map(name) };
 }
 
 function palette() {
@@ -207,8 +234,9 @@ function palette() {
 }
 
 function legend() {
-	const used = new Set(levelOf), chips = byComponent
-		? keys().map(c => [c, c < COLOURS ? components[c] : "others"])
+	const names = by === "site" ? rankSites().names : components;
+	const used = new Set(levelOf), chips = by !== "level"
+		? keys().map(c => [c, c < COLOURS ? names[c].slice(0, 40) : "others"])
 		: keys().filter(l => used.has(l)).map(l => [l, LEVELS[l]]);
 	if (used.has(LOST)) chips.push([LOST, "lost"]);
 	$("legend").replaceChildren(...chips.map(([key, name]) => {
@@ -217,6 +245,174 @@ function legend() {
 		chip.className = key === LOST ? "lost" : "";
 		chip.style.setProperty("--c", colour(key));
 		return chip;
+	}));
+}
+
+// --- Who is suspicious
+
+// When a file ended, in the times of records.
+const endOf = boot => (boot.end_s - about.start_s) * 1e9 + boot.end_ns - about.start_ns;
+const pidOf = l => +(about.lanes[l].context.match(/\[(\d+)\]$/) ?? [])[1];
+// Of each lane: {rank, by}. Tasks of the trees come first, then threads that were silent for longer than
+// they ever are, those with errors, and busy ones.
+let suspicion = [];
+
+const INTERVALS = 50, STRANGE = 10;
+function suspect() {
+	const recent = about.lanes.map(() => []), errors = new Uint32Array(about.lanes.length);
+	const counts = new Uint32Array(about.lanes.length);
+	for (let i = n - 1; i >= 0; i--) {
+		const l = lanes[i], level = levelOf[sites[i]];
+		if (level === LOST) continue;
+		counts[l]++;
+		if (level === 1) errors[l]++;
+		if (counts[l] <= INTERVALS + 1) recent[l].push(times[i]);
+	}
+	suspicion = about.lanes.map((lane, l) => {
+		const boot = about.hang.find(boot => boot.host === lane.host), pid = pidOf(l);
+		const place = boot ? boot.rows.findIndex(row => row.pid === pid) : -1;
+		if (place >= 0) return { rank: 0, by: -place };
+		const all = recent[l], gaps = all.slice(1).map((t, k) => all[k] - t).sort((a, b) => a - b);
+		const silent = (boot ? endOf(boot) : span[1]) - all[0];
+		if (pid && gaps.length && silent > STRANGE * quantile(gaps, 500)) return { rank: 1, by: silent };
+		return errors[l] ? { rank: 2, by: errors[l] } : { rank: 3, by: counts[l] };
+	});
+}
+
+// --- The records of one object
+
+// {name, records}, and what it was made of.
+let object = null, objectOf = "";
+
+// A number in any base, or a text.
+function value(text) {
+	try {
+		return BigInt(text.replace(/^-/, "")) * (text.startsWith("-") ? -1n : 1n);
+	} catch {
+		return text.replace(/^"(.*)"$/, "$1");
+	}
+}
+
+function findObject() {
+	const asked = $("object").value.trim();
+	if (asked === objectOf) return;
+	[object, objectOf] = [null, asked];
+	const parts = asked.match(/^(?:arg\.)?([^\s=]+)\s*==?\s*(.+)$/);
+	const which = parts ? about.sites.map(s => s.args.findIndex(a => a.name === parts[1])) : [];
+	const wrong = !asked ? "" : !parts ? "not arg.NAME == VALUE"
+		: which.every(k => k < 0) ? `no call site has an argument ${parts[1]}` : "";
+	$("unlike").textContent = wrong;
+	if (!asked || wrong) return;
+	const wanted = value(parts[2]), found = [];
+	for (let i = 0; i < n; i++) {
+		const k = which[sites[i]];
+		if (k < 0) continue;
+		const text = argument(i, k);
+		if (text !== undefined && value(text) === wanted) found.push(i);
+	}
+	object = { name: `${parts[1]} == ${parts[2]} (${found.length.toLocaleString()})`, records: found };
+	if (!found.length) $("unlike").textContent = "no record has it";
+}
+
+// --- Who holds up whom
+
+function element(tag, className, ...children) {
+	const e = document.createElement(tag);
+	if (className) e.className = className;
+	e.append(...children);
+	return e;
+}
+
+// The lines from a task to those that wait for it: a name for each step to the right.
+function treeLines(rows) {
+	const follows = [], lines = rows.map(() => []);
+	for (let r = rows.length - 1; r >= 0; r--) {
+		const depth = Math.min(rows[r].depth, 12);
+		follows.length = depth + 1;
+		for (let d = 1; d <= depth; d++)
+			lines[r].push(d < depth ? (follows[d] ? "through" : "") : follows[d] ? "branch" : "bend");
+		follows[depth] = depth > 0;
+	}
+	// A ring is a line along the left.
+	for (let from = 0, to = 0; from < rows.length; from = to) {
+		while (to < rows.length && rows[to].tree === rows[from].tree) to++;
+		const last = rows.slice(from, to).findLastIndex(row => row.ring);
+		for (let k = 0; last >= 0 && k < to - from; k++)
+			lines[from + k].unshift(k > last ? "" : !k ? (last ? "first" : "") : k === last ? "bend"
+				: rows[from + k].ring ? "branch" : "through");
+	}
+	return lines;
+}
+
+function drawTask(boot, row, width) {
+	const track = element("div", "track"), end = endOf(boot);
+	const left = ago => `${100 * (1 - ago / width)}%`;
+	for (const { ago } of row.marks ?? []) {
+		if (ago > width) continue;
+		const mark = element("u", "");
+		mark.style.left = `min(${left(ago)}, 100% - 2px)`;
+		mark.dataset.at = end - ago;
+		track.append(mark);
+	}
+	if (row.silent !== null && row.silent !== undefined) {
+		const bar = element("div", "silence");
+		bar.style.left = left(row.silent);
+		Object.assign(bar.dataset, { from: end - row.silent, to: end });
+		track.append(bar);
+	}
+	const newest = row.marks?.at(-1)?.ago;
+	if (newest !== undefined) {
+		const said = element("div", "said", element("span", "", row.message), element("em", "",
+			row.silent === null ? "newer records are missing" : `silent ${long(row.silent)}`));
+		const share = 1 - Math.min(newest / width, 1);
+		// On the side of the mark that has room.
+		if (share < 0.6) [said.style.left, said.style.right] = [`calc(${100 * share}% + 2px)`, 0];
+		else said.style.right = `calc(${100 * (1 - share)}% + 2px)`;
+		track.append(said);
+		track.title = row.message;
+	}
+	return track;
+}
+
+function drawHang() {
+	$("hang").replaceChildren(...about.hang.flatMap(boot => {
+		const [worst, ...others] = boot.findings;
+		if (!worst) return [];
+		const kind = { "none-blocked": " calm", "not-known": " unknown" }[worst.kind] ?? "";
+		const banner = element("div", "banner" + kind, element("h2", "",
+			(boot.host ? boot.host + ": " : "") + worst.text));
+		banner.setAttribute("role", "status");
+		if (worst.more) banner.append(element("p", "", worst.more));
+		for (const other of others)
+			banner.append(element("p", "finding", other.text), ...other.more ? [element("p", "", other.more)] : []);
+		if (!boot.rows.length) return [banner];
+		const shown = boot.rows.filter(row => row.marks), all = shown.map(row => row.silent ?? 0);
+		const width = Math.max(...all, ...all.some(Boolean) ? [] : shown.flatMap(row => row.marks.map(m => m.ago)),
+			1000) * 1.2;
+		const lines = treeLines(boot.rows);
+		const places = boot.rows.map((row, r) => {
+			const node = element("span", "node", row.name, ...row.letter?.trim() ? [element("b", "", row.letter)] : []);
+			node.title = row.name + (row.state ? `: ${row.state}` : "");
+			const who = element("div", "who", ...lines[r].map(line => element("i", line)), node);
+			if (row.edge) who.append(element("span", "edge", row.edge));
+			who.lastChild.title = row.edge || node.title;
+			const place = element("div", "place" + (row.ring || row.depth === 0 ? " root" : "") +
+				(row.pid ? " task" : " nobody"), who, drawTask(boot, row, width));
+			if (row.pid) place.addEventListener("click", () => { $("find").value = `[${row.pid}]`; filter(); });
+			return place;
+		});
+		if (boot.more) places.push(element("p", "dim", `and ${some(boot.more, "task")} more`));
+		const marks = element("div", ""), step = 10 ** Math.floor(Math.log10(width / 2));
+		const by = [1, 2, 5].map(m => m * step).find(s => width / s <= (innerWidth < 640 ? 3 : 6)) ?? 5 * step;
+		for (let k = Math.floor(width / by); k > 0; k--) {
+			const at = element("span", "", `\u2212${long(k * by)}`);
+			at.style.left = `${100 * (1 - k * by / width)}%`;
+			if (k * by < 0.9 * width && k * by > 0.12 * width) marks.append(at);
+		}
+		const end = element("span", "", boot.end);
+		end.style.left = "100%";
+		marks.append(end);
+		return [banner, element("div", "tree", ...places, element("div", "scale", element("span", ""), marks))];
 	}));
 }
 
@@ -252,8 +448,10 @@ function searched() {
 function filter() {
 	const max = +$("level").value, component = $("component").value, lost = $("lost").checked;
 	const match = searched(), text = reader();
+	findObject();
 	const find = $("find").value.toLowerCase();
-	byComponent = $("colour").value === "component";
+	by = $("colour").value;
+	if (by === "site") rankSites();
 	const siteOk = about.sites.map(s => s.level < 0 ? lost : s.level <= max);
 	const laneShown = about.lanes.map((l, i) => (!component || l.component === component) &&
 		(!find || `${laneName(i)} ${l.component}`.toLowerCase().includes(find)));
@@ -282,11 +480,12 @@ function arrange(shown) {
 	const collator = new Intl.Collator("en", { numeric: true });
 	// Lanes are numbered as they were first logged to.
 	const order = by === "activity" ? (a, b) => counts[b] - counts[a]
+		: by === "suspicion" ? (a, b) => suspicion[a].rank - suspicion[b].rank || suspicion[b].by - suspicion[a].by
 		: by === "first" ? (a, b) => a - b : null;
 	let list = about.lanes.map((_, l) => l).filter(l => shown[l]);
 	if (order) list.sort(order);
 	else list = list.map(l => [name(l), l]).sort((a, b) => collator.compare(a[0], b[0])).map(e => e[1]);
-	items = [];
+	items = object ? [object] : [];
 	for (const kind of about.spans) {
 		const group = "spans " + kind.name, isFolded = folded.has(group);
 		items.push({ name: `${some(kind.count, "span")}: ${kind.name}`, group,
@@ -411,6 +610,7 @@ function draw() {
 }
 
 function canvas(id, height) {
+	LABEL = Math.min(260, Math.round(innerWidth * 0.3));
 	const c = $(id), ratio = devicePixelRatio || 1, width = c.clientWidth || innerWidth;
 	c.style.height = height + "px";
 	if (c.width !== Math.round(width * ratio) || c.height !== Math.round(height * ratio)) {
@@ -427,8 +627,8 @@ function canvas(id, height) {
 // Records for each stretch of the whole time, by colour: the same until other ones are shown.
 let sums = null;
 function count(bins) {
-	if (sums?.bins === bins && sums.by === byComponent) return sums;
-	const scale = bins / (span[1] - span[0]), by = byComponent, all = keys();
+	if (sums?.bins === bins && sums.by === by) return sums;
+	const scale = bins / (span[1] - span[0]), all = keys();
 	sums = { bins, by, scale, lost: new Uint8Array(bins), of: all.map(() => new Uint32Array(bins)) };
 	for (let k = 0; k < hits.length; k++) {
 		const i = hits[k], at = Math.min(bins - 1, Math.floor((times[i] - span[0]) * scale));
@@ -537,6 +737,15 @@ function drawLanes() {
 			lost[at] = 1;
 			continue;
 		}
+		top = Math.max(top, ++counts[at]);
+		most[at] = Math.min(most[at], key);
+		least[at] = Math.max(least[at], key);
+	}
+	const own = items.indexOf(object) - first;
+	for (const i of own >= 0 && own < rows ? object.records : []) {
+		if (times[i] < view[0] || times[i] > view[1]) continue;
+		const at = own * stride + Math.min(stride - 1, Math.floor(LABEL + (times[i] - view[0]) * scale));
+		const key = keyOf(i);
 		top = Math.max(top, ++counts[at]);
 		most[at] = Math.min(most[at], key);
 		least[at] = Math.max(least[at], key);
@@ -725,10 +934,14 @@ function choose(i, scroll) {
 		$("detail").textContent = "";
 		return draw();
 	}
-	const s = site(i), args = s.args.map((a, k) => `\n  ${a.name} = ${argument(i, k) ?? ""}`).join("");
+	const s = site(i), args = s.args.flatMap((a, k) => {
+		const text = argument(i, k) ?? "", e = element("span", "arg", `${a.name} = ${text}`);
+		e.dataset.object = `arg.${a.name} == ${text}`;
+		return ["\n  ", e];
+	});
 	const place = s.file ? `\n${origin(s)}  ${s.module}\n${s.format}` : "";
-	$("detail").textContent = `${clock(times[i])}  ${s.level < 0 ? "lost" : LEVELS[s.level]}  ` +
-		`${lane(i).component}  ${laneName(lanes[i])}\n${message(i)}${place}${args}`;
+	$("detail").replaceChildren(`${clock(times[i])}  ${s.level < 0 ? "lost" : LEVELS[s.level]}  ` +
+		`${lane(i).component}  ${laneName(lanes[i])}\n${message(i)}${place}`, ...args);
 	if (scroll) {
 		if (times[i] < view[0] || times[i] > view[1]) {
 			const width = view[1] - view[0];
@@ -759,7 +972,7 @@ function step(by) {
 // --- The view as a link
 
 const INPUTS = { q: "search", level: "level", c: "component", find: "find", group: "group",
-	sort: "sort", colour: "colour" };
+	sort: "sort", colour: "colour", object: "object" };
 
 let linking;
 function toLink() {
@@ -873,6 +1086,11 @@ function under(event, pixels) {
 			if (item.row < 0 || item.spans.rows[k] === item.row) found.span = k;
 		if (found.span >= 0) found.best = item.spans.pairs[2 * found.span];
 	}
+	for (const i of item?.records ?? []) {
+		if (Math.abs(times[i] - time) > near) continue;
+		found.count++;
+		if (found.best < 0 || Math.abs(times[i] - time) < Math.abs(times[found.best] - time)) found.best = i;
+	}
 	const of = new Set(item?.lanes);
 	if (!of.size) return found;
 	for (let k = search(time - near), to = search(time + near); k < to; k++) {
@@ -889,7 +1107,8 @@ $("lanes").addEventListener("pointerdown", down => {
 	if (down.clientX - box.left < LABEL) {
 		const item = itemAt(down);
 		if (!item) return;
-		if (item.group) {
+		if (item.records) $("object").value = "";
+		else if (item.group) {
 			if (!folded.delete(item.group)) folded.add(item.group);
 		} else {
 			for (const lane of item.lanes || []) if (!muted.delete(lane)) muted.add(lane);
@@ -1005,9 +1224,17 @@ $("inview").addEventListener("change", zoomed);
 for (const id of ["records", "spans"])
 	$(id).addEventListener("click", () => { show(id === "spans"); zoomed(); });
 let typing;
-for (const id of ["search", "find"])
+for (const id of ["search", "find", "object"])
 	$(id).addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(filter, 200); });
 $("all").addEventListener("click", () => { view = [...span]; zoomed(); });
+$("detail").addEventListener("click", event => {
+	const arg = event.target.closest(".arg");
+	if (arg) { $("object").value = arg.dataset.object; filter(); }
+});
+$("fold").addEventListener("click", () => {
+	$("fold").ariaExpanded = String(document.body.classList.toggle("unfolded"));
+	draw();
+});
 $("lanesall").addEventListener("click", () => { muted.clear(); $("find").value = ""; filter(); });
 $("keys").addEventListener("click", () => $("help").showModal());
 $("link").addEventListener("click", async () => {
@@ -1021,8 +1248,9 @@ $("link").addEventListener("click", async () => {
 	setTimeout(() => { $("link").textContent = "Link"; }, 2000);
 });
 addEventListener("hashchange", fromLink);
-addEventListener("resize", draw);
+addEventListener("resize", () => { drawHang(); draw(); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { legend(); draw(); });
+drawHang();
 load().then(() => { document.body.dataset.ready = n; }, e => {
 	$("error").hidden = false;
 	$("error").textContent = `The report can't be shown: ${e}`;

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Which records.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Filters")]
 pub struct Filters {
     /// Only these components (repeatable, or comma-separated)

@@ -42,7 +42,7 @@ impl Input {
 }
 
 /// Other logs, which are put between the records.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct Logs {
     /// Merge in this kernel log: the output of dmesg, or a console (repeatable)
     #[arg(long, value_name = "[HOST=]FILE")]

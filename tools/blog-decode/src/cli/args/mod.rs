@@ -31,7 +31,7 @@ pub use self::{
     input::{Input, Logs, TablePaths},
     live::Record,
     output::{Color, Form, Jobs, Look, Output, TimeArg},
-    saved::{Check, Convert, Show, Sites, Tasks},
+    saved::{Check, Convert, Report, Show, Sites, Tasks},
 };
 
 /// Where the kernel may have the files of BLog.
@@ -141,8 +141,10 @@ pub enum Command {
     Sites(Sites),
     /// Write records in the format of another program
     Convert(Box<Convert>),
-    /// Print what each task did last, likely stuck tasks first
-    Tasks(Tasks),
+    /// Print who holds up whom, and what each task did last, likely stuck tasks first
+    Tasks(Box<Tasks>),
+    /// Write a report for a browser, in one file: who holds up whom, lanes, spans and records
+    Report(Box<Report>),
     /// Print the times from one record to another: percentiles, and the slowest
     Spans(Box<Spans>),
     /// Check that files add up: each record that was taken is there, or counted as gone

@@ -139,7 +139,7 @@ pub enum Form {
     Ctf,
     /// A file for ui.perfetto.dev and Perfetto's trace processor
     Perfetto,
-    /// A report in one HTML file, for any browser
+    /// What the command report writes
     Html,
     /// A directory of Parquet files by date, host and boot: DuckDB, DataFusion
     Parquet,

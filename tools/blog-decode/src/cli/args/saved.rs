@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    filters::{parse_level, parse_pid},
-    place, Around, Filters, Form, Input, Jobs, Logs, Look, Output, SpanArgs, TablePaths,
+    filters::parse_level, place, Around, Filters, Form, Input, Jobs, Logs, Look, Output, SpanArgs,
+    TablePaths,
 };
 use crate::filter::{parse_regex, SitePattern};
 
@@ -139,15 +139,52 @@ pub struct Convert {
 
 const CONVERT_HELP: &str = "\
 Examples:
-  blog-decode convert --to html -o report.html snapshot
-  blog-decode convert --to html -o r.html -w 'arg.bytes >= 64k || level <= warn' snapshot
-  blog-decode convert --to html -o r.html --span 'queue *' 'complete *' -k arg.tag snapshot
   blog-decode convert --to perfetto -o trace.perfetto --vmcore /var/crash/dump
   blog-decode convert --to ctf -o trace snapshot && babeltrace2 trace
   blog-decode convert --to snapshot -o snapshot /var/crash/dump.202611211013
 
 Exit status:
   0  everything was converted
+  1  a partial result, or no record matches; standard error has more
+  2  nothing was written, or wrong usage";
+
+/// Options of `report`.
+#[derive(Args, Debug)]
+#[command(after_help = REPORT_HELP)]
+pub struct Report {
+    #[command(flatten)]
+    pub input: Input,
+
+    /// The file to write; it must not exist yet
+    #[arg(short, long, value_name = "PATH", default_value = "report.html")]
+    pub output: PathBuf,
+
+    #[command(flatten)]
+    pub spans: SpanArgs,
+
+    #[command(flatten)]
+    pub filters: Filters,
+
+    #[command(flatten)]
+    pub logs: Logs,
+
+    #[command(flatten)]
+    pub jobs: Jobs,
+}
+
+const REPORT_HELP: &str = "\
+The report needs a browser, and no network. It opens with what tasks reports: findings, and who
+waits for whom, with each task's last records up to the end of the snapshot. Filters choose the
+records below that; with --boot they also choose the boots.
+
+Examples:
+  blog-decode report snapshot
+  blog-decode report -o r.html -w 'arg.bytes >= 64k || level <= warn' snapshot
+  blog-decode report -o r.html --span 'queue *' 'complete *' -k arg.tag snapshot
+  blog-decode report --vmcore /var/crash/dump
+
+Exit status:
+  0  everything is in the report
   1  a partial result, or no record matches; standard error has more
   2  nothing was written, or wrong usage";
 
@@ -158,7 +195,7 @@ pub struct Tasks {
     #[command(flatten)]
     pub input: Input,
 
-    /// Only tasks that are blocked (D), unless --running is given too
+    /// Only tasks that are blocked (D) or wait for a lock, unless --running is given too
     #[arg(long)]
     pub blocked: bool,
 
@@ -170,41 +207,44 @@ pub struct Tasks {
     #[arg(long, conflicts_with_all = ["blocked", "running"])]
     pub all: bool,
 
-    /// Only these threads or processes, whatever they are doing (repeatable, or comma-separated)
-    #[arg(short, long, value_name = "PID", value_delimiter = ',', value_parser = parse_pid)]
-    pub pid: Vec<i32>,
-
-    /// Only records of these components (repeatable, or comma-separated)
-    #[arg(short, long, value_name = "NAME", value_delimiter = ',')]
-    pub component: Vec<String>,
-
     /// Show N records of each task and component
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     pub records: usize,
+
+    #[command(flatten)]
+    pub filters: Filters,
 
     #[command(flatten)]
     pub look: Look,
 }
 
 const TASKS_HELP: &str = "\
-Without options, shows tasks that were running, blocked (D) or waiting for a CPU when the
-machine stopped, or when the snapshot was taken. In this order:
+First come findings, the worst one first, and who waits for whom: below each task those that wait
+for a lock that it holds. Then come, with their last records, the tasks that were running, blocked
+(D), waiting for a lock or for a CPU when the machine stopped, or when the snapshot was taken. In
+this order:
   1. the task that was running where the machine crashed
   2. tasks that hold a lock for which others wait, and wait for none themselves, or for each
      other in a deadlock
   3. running and blocked tasks, the one with the oldest last record first: a task that
      makes progress logs, a stuck one doesn't
   4. tasks that wait for a CPU, in the same order
-  5. with --all or --pid: sleeping tasks and tasks that have ended, the latest record first
-A task that waits for a lock is shown with the lock's holder, the lock that the holder waits for,
-and so on.
+  5. with --all, --pid or --comm: sleeping tasks and tasks that have ended, the latest record first
 Each task has its last records of each component, the newest last; each line shows how long
 before the end it was logged. A running task also has the records of interrupts on its CPU.
+
+--pid and --comm choose tasks, whatever they were doing. The other filters choose the records that
+are shown, and leave out tasks that have none of these.
+
+A task began to wait after its last record: how long it has waited is known up to that. Of a
+semaphore only the last taker is known, and of several readers of an rwsem one; where a finding
+names these, it reports that.
 
 Examples:
   blog-decode tasks --vmcore /var/crash/dump.202611211013
   blog-decode tasks --blocked -n 3 snapshot
   blog-decode tasks --pid 4711 --component rnull -l snapshot
+  blog-decode tasks --all -w 'arg.ino == 7' host1.snap host2.snap
   blog-decode tasks --json snapshot | jq -r 'select(.type == \"task\") | .comm'
 
 Exit status:
