@@ -76,7 +76,7 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
             map
         })
         .collect();
-    let boots = boot::of(files);
+    let boots = boot::from_files(files);
     let streams = merge::unite(files, |_| true);
     let sums = Sums::new(files, &streams, &boots);
     let decoder = Decoder::new(files, &streams, &boots, &maps, filter);

@@ -61,7 +61,7 @@ pub fn unpack(bytes: &[u8]) {
                 Ok(0) => break,
                 Ok(n) => out.extend_from_slice(&buffer[..n]),
                 Err(e) => {
-                    assert!(Lost::of(&e).is_some());
+                    assert!(Lost::from_error(&e).is_some());
                     lost += 1;
                 }
             }
@@ -84,7 +84,7 @@ type Known = (u32, u64, u64, u32, Vec<u8>);
 fn records(bytes: Vec<u8>) -> Option<(Vec<Known>, u64, bool)> {
     let files = [read(bytes)?];
     let maps = [SiteMap::new(&files[0].images, &Tables::default())];
-    let boots = boot::of(&files);
+    let boots = boot::from_files(&files);
     let streams = merge::unite(&files, |_| true);
     let filter = Filter::default();
     let mut decoder = Decoder::new(&files, &streams, &boots, &maps, &filter);

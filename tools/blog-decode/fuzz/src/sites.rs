@@ -72,7 +72,7 @@ pub fn print_all(table: Table) {
             continue;
         };
         for version in [Version::One, Version::Two] {
-            if template.cut(&payload, version, &mut slots) {
+            if template.locate_arguments(&payload, version, &mut slots) {
                 out.clear();
                 template.print(&payload, &slots, &mut out);
                 std::str::from_utf8(&out).unwrap();

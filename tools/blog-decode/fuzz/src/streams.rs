@@ -3,7 +3,7 @@
 //! Streams as they come, in pieces of any size.
 
 use blog_decode_core::{
-    decode::{Buffers, Entry, Filter, Sieve},
+    decode::{Buffers, Entry, Filter, LiveFilter},
     live::Live,
     merge::EventKind,
     output::{
@@ -32,7 +32,7 @@ pub fn events(bytes: &[u8]) -> usize {
     let mut random = crc32fast::hash(&bytes) as usize | 1;
     let (mut at, mut events) = ([0; 2], 0);
     let filter = Filter::default();
-    let (mut sieve, mut text) = (Sieve::new(&filter), Text::new(Style::default()));
+    let (mut sieve, mut text) = (LiveFilter::new(&filter), Text::new(Style::default()));
     let mut out = Vec::new();
     while at.iter().any(|at| *at < bytes.len()) {
         random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(7);
@@ -76,7 +76,12 @@ fn cut(bytes: &[u8]) {
 }
 
 /// Prints all that can be given out; the answer is how many events that were.
-fn give(live: &mut Live<'_>, sieve: &mut Sieve<'_>, text: &mut Text, out: &mut Vec<u8>) -> usize {
+fn give(
+    live: &mut Live<'_>,
+    sieve: &mut LiveFilter<'_>,
+    text: &mut Text,
+    out: &mut Vec<u8>,
+) -> usize {
     let (mut events, mut json) = (0, Json::new(true));
     let mut map = SiteMap::new(&live.files[0].images, &Tables::default());
     for image in &mut map.images {

@@ -138,7 +138,7 @@ fn is_packed(bytes: &[u8]) -> bool {
 /// A log of the kernel, or of ftrace.
 pub fn foreign(bytes: &[u8]) {
     let files = small();
-    let boots = boot::of(&files);
+    let boots = boot::from_files(&files);
     let open = |kind| {
         let input = Cursor::new(bytes.to_vec());
         Log::new(kind, input, LogClock::Local, 0, &boots[0])

@@ -8,7 +8,7 @@ use crate::wire::{
     record::{ControlRecord, Header, Lost, HEADER_SIZE},
 };
 
-/// What [`cut`] has made.
+/// What [`trim_read`] has made.
 pub(crate) struct Cut {
     /// Number of its first record in the ring.
     pub(crate) first: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Cut {
 
 /// Leaves of a page what comes after `read` bytes. `next` is the record that should come first, if
 /// that is known. `None`: it is damaged, or nothing is left.
-pub(crate) fn cut(
+pub(crate) fn trim_read(
     page: &mut Vec<u8>,
     info: PageInfo,
     read: usize,

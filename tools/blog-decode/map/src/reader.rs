@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 pub use crate::memory::Owner;
 use crate::{
-    cut::cut,
+    cut::trim_read,
     memory::{Memory, Meta, Part},
     Error,
 };
@@ -181,7 +181,7 @@ impl Reader {
         known.owner = now;
         let read = if known.seq == seq { known.end } else { 0 };
         let (end, next) = (info.end(), known.next);
-        if let Some(cut) = cut(&mut page, info, read as usize, next) {
+        if let Some(cut) = trim_read(&mut page, info, read as usize, next) {
             known.next = Some(cut.first.wrapping_add(cut.records));
             take(Piece {
                 ring,

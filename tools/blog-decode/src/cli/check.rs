@@ -22,7 +22,7 @@ use crate::{
 
 /// Prints accounts and contradictions.
 pub fn check(args: &args::Check) -> Result<Status, Failure> {
-    let input = args::Input {
+    let input = args::InputArgs {
         snapshots: args.snapshots.clone(),
         blog: args.blog.clone(),
         vmcore: args.vmcore.clone(),

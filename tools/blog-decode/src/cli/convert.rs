@@ -75,8 +75,8 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
     let counts = (components.len() + logs.len(), input.boots.len() + logs.len());
     let decoder = session.decoder("converting", false);
     let mut decoder = decoder.with_logs(logs);
-    let mut each = Each { decoder: &mut decoder, signals: &signals, has_logs, threads };
-    let mut odd = Odd::default();
+    let mut each = EntryWriter { decoder: &mut decoder, signals: &signals, has_logs, threads };
+    let mut odd = ConvertNotes::default();
     let made = match args.to {
         #[cfg(feature = "ctf")]
         Form::Ctf => atomic_output::directory(&args.output, |path| {
@@ -149,7 +149,7 @@ fn tell_unpaired(kinds: Vec<Found>, is_empty: bool) -> Status {
 
 /// What is not converted as it is.
 #[derive(Default)]
-struct Odd {
+struct ConvertNotes {
     /// Records and losses.
     left_out: u64,
     moved: u64,
@@ -157,7 +157,7 @@ struct Odd {
 }
 
 /// Goes through the records, until there are no more or a signal asks for an end.
-struct Each<'a, 'b> {
+struct EntryWriter<'a, 'b> {
     decoder: &'a mut Decoder<'b>,
     signals: &'a Signals,
     /// Whether there are other logs: then no other thread decodes.
@@ -165,7 +165,7 @@ struct Each<'a, 'b> {
     threads: usize,
 }
 
-impl<'b> Each<'_, 'b> {
+impl<'b> EntryWriter<'_, 'b> {
     fn run(&mut self, mut entry: impl FnMut(&Entry<'_>) -> io::Result<()>) -> io::Result<()> {
         let signals = self.signals;
         self.decoder.run(|e| {
@@ -188,7 +188,7 @@ impl<'b> Each<'_, 'b> {
     }
 }
 
-impl Each<'_, '_> {
+impl EntryWriter<'_, '_> {
     /// The same with entries of which bytes are made, by other threads if there are no other logs;
     /// if `is_each`, or there are, with each entry.
     fn run_coded<C: FnMut(&Entry<'_>, &mut Vec<u8>) + Send + 'static>(
@@ -227,9 +227,9 @@ fn told<T>(result: io::Result<T>) -> Result<T, String> {
 fn ctf(
     input: &Input,
     (components, hosts): (usize, usize),
-    each: &mut Each<'_, '_>,
+    each: &mut EntryWriter<'_, '_>,
     path: &Path,
-) -> io::Result<Odd> {
+) -> io::Result<ConvertNotes> {
     use std::{
         fs::{self, File},
         io::BufWriter,
@@ -241,7 +241,7 @@ fn ctf(
     let mut trace = Ctf::new(records, components, hosts);
     each.run_coded(false, || fields, |_, coded| trace.add(coded))?;
     let (host, release) = machine(input);
-    let odd = Odd { left_out: trace.left_out, moved: trace.moved, ..Odd::default() };
+    let odd = ConvertNotes { left_out: trace.left_out, moved: trace.moved, ..Default::default() };
     fs::write(path.join("metadata"), trace.end(&host, &release)?)?;
     Ok(odd)
 }
@@ -285,9 +285,9 @@ fn hang(input: &Input, filter: &Filter) -> Vec<u8> {
 fn html(
     input: &Input,
     (pairs, hang): (Vec<Pair>, &[u8]),
-    each: &mut Each<'_, '_>,
+    each: &mut EntryWriter<'_, '_>,
     out: &mut dyn Write,
-) -> io::Result<Odd> {
+) -> io::Result<ConvertNotes> {
     thread::scope(|scope| {
         let has_spans = !pairs.is_empty();
         let packer = packer(scope, each.threads - 1);
@@ -303,11 +303,19 @@ fn html(
             report.add(coded)
         })?;
         let (host, release) = machine(input);
-        Ok(Odd { moved: report.moved, spans: report.end(&host, &release, hang)?, ..Odd::default() })
+        Ok(ConvertNotes {
+            moved: report.moved,
+            spans: report.end(&host, &release, hang)?,
+            ..Default::default()
+        })
     })
 }
 
-fn to_perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
+fn to_perfetto(
+    pairs: Vec<Pair>,
+    each: &mut EntryWriter<'_, '_>,
+    out: &mut dyn Write,
+) -> io::Result<ConvertNotes> {
     thread::scope(|scope| {
         let mut packets = Packets::new(perfetto::packer(scope, each.threads - 1), out);
         let mut trace = Perfetto::new(pairs);
@@ -315,28 +323,32 @@ fn to_perfetto(pairs: Vec<Pair>, each: &mut Each<'_, '_>, out: &mut dyn Write) -
             trace.entry(entry, &mut packets.waiting);
             packets.pack_full()
         })?;
-        Ok(Odd { left_out: trace.left_out, spans: trace.end(packets)?, ..Odd::default() })
+        Ok(ConvertNotes {
+            left_out: trace.left_out,
+            spans: trace.end(packets)?,
+            ..Default::default()
+        })
     })
 }
 
 #[cfg(feature = "parquet")]
-fn parquet(each: &mut Each<'_, '_>, path: &Path) -> io::Result<Odd> {
+fn parquet(each: &mut EntryWriter<'_, '_>, path: &Path) -> io::Result<ConvertNotes> {
     use crate::export::parquet::{packer, Parquet};
 
     std::thread::scope(|scope| {
         let packer = packer(scope, usize::from(each.threads > 1 && !each.has_logs))?;
         let mut rows = Parquet::new(path, packer);
         each.run(|entry| rows.entry(entry))?;
-        let odd = Odd { left_out: rows.left_out, ..Odd::default() };
+        let odd = ConvertNotes { left_out: rows.left_out, ..Default::default() };
         rows.end()?;
         Ok(odd)
     })
 }
 
 #[cfg(feature = "otlp")]
-fn otlp(each: &mut Each<'_, '_>, out: &mut dyn Write) -> io::Result<Odd> {
+fn otlp(each: &mut EntryWriter<'_, '_>, out: &mut dyn Write) -> io::Result<ConvertNotes> {
     let mut logs = crate::export::otlp::Otlp::new(out);
     each.run(|entry| logs.entry(entry))?;
     logs.flush()?;
-    Ok(Odd { left_out: logs.left_out, ..Odd::default() })
+    Ok(ConvertNotes { left_out: logs.left_out, ..Default::default() })
 }

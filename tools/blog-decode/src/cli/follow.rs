@@ -13,7 +13,7 @@ use rustix::time::{clock_gettime, ClockId};
 use super::{
     args::{Show, TablePaths},
     input::tell_undecoded,
-    poll::{streams, wait, Input, PollResult, Signals},
+    poll::{streams, wait, PollResult, PollSource, Signals},
     print::{Ends, Out},
     record::is_written,
     report::{complain, Failure, Status},
@@ -22,7 +22,7 @@ use super::{
 use crate::{
     accounts::damage_text,
     captures::beside,
-    decode::{Buffers, Entry, Missing, Sieve},
+    decode::{Buffers, Entry, LiveFilter, Missing},
     filter::{is_component, Instant},
     live::Live,
     merge::{Cause, EventKind},
@@ -52,7 +52,7 @@ pub fn follow(args: &Show) -> Result<Status, Failure> {
         paths => paths.to_vec(),
     };
     let signals = Signals::new()?.with_output();
-    let inputs: Result<Vec<_>, _> = paths.iter().map(|path| Input::open(path)).collect();
+    let inputs: Result<Vec<_>, _> = paths.iter().map(|path| PollSource::open(path)).collect();
     let inputs = inputs?;
     let components = filter.components.clone();
     let wanted = |name: &str| is_component(name, &components);
@@ -91,7 +91,7 @@ pub fn follow(args: &Show) -> Result<Status, Failure> {
         Ends { last: args.last, reverse: false },
     );
     let mut run = Run {
-        sieve: Sieve::new(&filter),
+        live: LiveFilter::new(&filter),
         buffers: Buffers::default(),
         sites: Sites::new(source.inputs.len(), &args.input.tables),
         records: 0,
@@ -111,7 +111,7 @@ pub fn follow(args: &Show) -> Result<Status, Failure> {
     drop(out);
     run.add_unread(&source.live, &wanted);
     let mut status = run.end(&source, shown);
-    if filter.chooses() && run.sieve.shown == 0 {
+    if filter.chooses() && run.live.shown == 0 {
         status = status.max(Status::Partial);
     }
     Ok(status)
@@ -119,7 +119,7 @@ pub fn follow(args: &Show) -> Result<Status, Failure> {
 
 /// Where records come from.
 struct Source<'w> {
-    inputs: Vec<Input>,
+    inputs: Vec<PollSource>,
     /// When something came from each of them.
     heard: Vec<Now>,
     live: Live<'w>,
@@ -131,7 +131,7 @@ struct Source<'w> {
 impl Source<'_> {
     /// Waits for input, and takes it in. `false`: that is all.
     fn wait(&mut self) -> Result<bool, String> {
-        if self.signals.asked() || self.inputs.iter().all(Input::has_ended) {
+        if self.signals.asked() || self.inputs.iter().all(PollSource::has_ended) {
             return Ok(false);
         }
         let busy = (0..self.inputs.len()).filter(|&i| !self.live.is_idle(i));
@@ -229,7 +229,7 @@ impl<'a> Sites<'a> {
 
 /// What was done so far.
 struct Run<'a> {
-    sieve: Sieve<'a>,
+    live: LiveFilter<'a>,
     /// Of the last entry.
     buffers: Buffers,
     sites: Sites<'a>,
@@ -295,7 +295,7 @@ impl Run<'_> {
             }
             let buffers = mem::take(&mut self.buffers);
             let mut entry = Entry::new(stream, boot, event.clone(), buffers);
-            if self.sieve.entry(&mut entry, map) {
+            if self.live.entry(&mut entry, map) {
                 out.entry(&entry)?;
             }
             self.buffers = (entry.message, entry.slots);
@@ -331,8 +331,8 @@ impl Run<'_> {
                 status = status.max(Status::Partial);
             }
         }
-        if self.sieve.undecoded.any() {
-            tell_undecoded(&self.sieve.undecoded, &self.sites.searched);
+        if self.live.undecoded.any() {
+            tell_undecoded(&self.live.undecoded, &self.sites.searched);
             status = status.max(Status::Partial);
         }
         let begun = (0..source.inputs.len()).any(|i| source.live.has_begun(i));

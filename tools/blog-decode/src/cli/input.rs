@@ -75,13 +75,13 @@ impl Deref for Input {
 
 impl Input {
     /// Opens all of them; an error if none can be read.
-    pub fn open(args: &args::Input) -> Result<Self, Failure> {
+    pub fn open(args: &args::InputArgs) -> Result<Self, Failure> {
         let (files, tables, status) = Self::read(args)?;
         Ok(Self::new(files, &tables, status))
     }
 
     /// The files, where tables are looked for, and the exit status so far.
-    pub fn read(args: &args::Input) -> Result<(Vec<Snapshot>, TablePaths, Status), Failure> {
+    pub fn read(args: &args::InputArgs) -> Result<(Vec<Snapshot>, TablePaths, Status), Failure> {
         args.tables.check()?;
         let (mut files, mut status) = (Vec::new(), Status::Whole);
         let named = args.host.iter().map(|(host, path)| (path, Some(host)));
@@ -104,7 +104,7 @@ impl Input {
                 paths.push((path.clone(), host, None));
                 continue;
             }
-            match Contents::of(path) {
+            match Contents::read(path) {
                 Ok(inner) => {
                     let from = |file| (file, host, Some(dirs.len()));
                     paths.extend(inner.files.into_iter().map(from));

@@ -76,7 +76,7 @@ impl Signals {
 }
 
 /// A stream.
-pub struct Input {
+pub struct PollSource {
     /// Its name, for messages.
     pub name: String,
     file: Box<dyn ReadFd>,
@@ -98,7 +98,7 @@ pub enum PollResult<'a> {
     End,
 }
 
-impl Input {
+impl PollSource {
     /// Opens a stream.
     pub fn open(path: &Path) -> Result<Self, String> {
         let name = path.display().to_string();
@@ -151,7 +151,7 @@ impl Input {
 /// Waits until there is something to read from one of `inputs`, or a signal comes, or for this long.
 /// The answer is which ones have something.
 pub fn wait(
-    inputs: &[Input],
+    inputs: &[PollSource],
     signals: &Signals,
     limit: Option<Duration>,
 ) -> Result<Vec<usize>, String> {

@@ -34,7 +34,7 @@ use tempfile::Builder;
 use super::{
     args::{Record, TablePaths},
     local_system::explain_missing,
-    poll::{streams, wait, Input, PollResult, Signals, CHUNK},
+    poll::{streams, wait, PollResult, PollSource, Signals, CHUNK},
     report::{complain, Failure, Status},
 };
 use crate::{
@@ -151,7 +151,7 @@ fn stream(
         [path] => path.clone(),
         _ => return Err("one stream is recorded at a time".into()),
     };
-    let mut inputs = [Input::open(&path)?];
+    let mut inputs = [PollSource::open(&path)?];
     let mut out = Out::new(inputs[0].name.clone(), "stream", dir)?;
     let mut buffer = Vec::new();
     let mut result = Ok(());
@@ -184,7 +184,7 @@ fn stream(
 
 /// Reads what there is.
 fn step<'b>(
-    input: &mut Input,
+    input: &mut PollSource,
     out: &mut Out,
     dir: &mut Dir<'_>,
     buffer: &'b mut Vec<u8>,

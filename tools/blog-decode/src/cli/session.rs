@@ -55,7 +55,7 @@ pub struct End {
 impl Session {
     /// Opens files. `has_logs`: other logs are put between their records.
     pub fn open(
-        input: &args::Input,
+        input: &args::InputArgs,
         filters: &args::Filters,
         has_logs: bool,
         jobs: args::Jobs,

@@ -40,13 +40,13 @@ pub fn show(args: &Show) -> Result<Status, Failure> {
 /// What is newer than `old`.
 fn newer(args: &Show, old: &Path) -> Result<Session, Failure> {
     let filter = args.filters.build()?;
-    let (mut files, tables, so_far) = Input::read(&args::Input {
+    let (mut files, tables, so_far) = Input::read(&args::InputArgs {
         snapshots: vec![old.to_owned()],
         vmcore: Vec::new(),
         ..args.input.clone()
     })?;
     let old = files.len();
-    let (more, tables, status) = Input::read(&args::Input { tables, ..args.input.clone() })?;
+    let (more, tables, status) = Input::read(&args::InputArgs { tables, ..args.input.clone() })?;
     files.extend(more);
     let input = Input::new(files, &tables, status.max(so_far));
     let mut session = Session::new(input, filter, &args.filters, false)?;

@@ -47,7 +47,7 @@ pub fn run(memory: &impl Memory, root: u64) -> Result<Got, String> {
     assert!(!snapshot.damage.any(), "what is written is whole");
     let files = [snapshot];
     let streams = merge::unite(&files, |_| true);
-    let boots = boot::of(&files);
+    let boots = boot::from_files(&files);
     let maps = [SiteMap::new(&files[0].images, &Tables::default())];
     let filter = Filter::default();
     let mut decoder = Decoder::new(&files, &streams, &boots, &maps, &filter);

@@ -331,7 +331,7 @@ impl Kernel {
     /// Adds a component. Rings are in two chunks of four, their pages in slots of two; a page that
     /// is smaller than a page is the ring's own, or was a chunk of a split page.
     pub fn component(&mut self, name: &str, rings: &[Ring]) {
-        let (has_room, l) = (self.root.version >= SINCE_ROOM, RingLayout::of(&self.root));
+        let (has_room, l) = (self.root.version >= SINCE_ROOM, RingLayout::from_root(&self.root));
         let slot = self.components.len();
         assert!(slot < COMPONENTS);
         assert!(rings.len() <= 8);
@@ -490,7 +490,10 @@ impl Kernel {
                 stride,
                 doubling,
             };
-            self.ram.write(rings, &bytes_of(&table(0, 4, 4, RingLayout::of(&self.root).size, 0)));
+            self.ram.write(
+                rings,
+                &bytes_of(&table(0, 4, 4, RingLayout::from_root(&self.root).size, 0)),
+            );
             let doubling = if is_new { CHUNKS_DOUBLE } else { 1 };
             let slots_root = table(chunks, all.len() as u32, 2, SLOT.size, doubling);
             self.ram.write(slots, &bytes_of(&slots_root));

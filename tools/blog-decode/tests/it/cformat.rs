@@ -197,7 +197,10 @@ fn log(space: &Space, format: &str, args: &[u64]) -> String {
     let resolved = resolved.collect();
     let template = Template::new_c(format, names, &compiled.types, resolved).unwrap();
     let mut slots = Vec::new();
-    assert!(template.cut(&payload, Version::Two, &mut slots), "{format}: {payload:02x?}");
+    assert!(
+        template.locate_arguments(&payload, Version::Two, &mut slots),
+        "{format}: {payload:02x?}"
+    );
     let mut out = Vec::new();
     template.print(&payload, &slots, &mut out);
     String::from_utf8(out).unwrap()

@@ -32,7 +32,7 @@ fn decode<A: BlogArgs>(format: &str, names: &[&str], codes: &[u64], args: A) -> 
     let names = names.iter().map(|&n| n.to_owned()).collect();
     let template = Template::new(format, names, types).unwrap();
     let mut slots = Vec::new();
-    assert!(template.cut(&payload, Version::Two, &mut slots));
+    assert!(template.locate_arguments(&payload, Version::Two, &mut slots));
     let mut out = Vec::new();
     template.print(&payload, &slots, &mut out);
     String::from_utf8(out).unwrap()
@@ -73,11 +73,11 @@ proptest! {
             // SAFETY: The payload has as many bytes as `size` says.
             unsafe { args.store(payload.as_mut_ptr()) };
             let (mut slots, mut out) = (Vec::new(), Vec::new());
-            assert!(template.cut(&payload, Version::Two, &mut slots));
+            assert!(template.locate_arguments(&payload, Version::Two, &mut slots));
             template.print(&payload, &slots, &mut out);
             std::str::from_utf8(&out).unwrap();
             for n in 0..payload.len() {
-                if template.cut(&payload[..n], Version::Two, &mut slots) {
+                if template.locate_arguments(&payload[..n], Version::Two, &mut slots) {
                     template.print(&payload[..n], &slots, &mut out);
                 }
             }

@@ -137,7 +137,7 @@ fn most(dir: &Path, bytes: Vec<u8>, records: u64) -> usize {
 fn count_and_print(paths: &[PathBuf], records: u64) {
     let files: Vec<_> = paths.iter().map(|path| Snapshot::open(path).unwrap()).collect();
     assert!(files.iter().all(|file| !file.damage.any()));
-    let boots = boot::of(&files);
+    let boots = boot::from_files(&files);
     let streams = merge::unite(&files, |_| true);
     let sums = Sums::new(&files, &streams, &boots);
     let sum: u64 = sums.rings.iter().map(|ring| ring.sum.records).sum();
@@ -146,7 +146,7 @@ fn count_and_print(paths: &[PathBuf], records: u64) {
 }
 
 fn print(files: &[Snapshot], streams: &[Stream], records: u64) {
-    let boots = boot::of(files);
+    let boots = boot::from_files(files);
     let map = |file: &Snapshot| SiteMap::new(&file.images, &Tables::default());
     let maps: Vec<_> = files.iter().map(map).collect();
     let filter = Filter::default();

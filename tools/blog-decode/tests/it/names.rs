@@ -13,7 +13,7 @@ use std::{
 const SOURCES: [&str; 5] = ["src", "crates", "map/src", "kdumpfile/src", "../blog-ctl/src"];
 
 /// Those that are there twice still. No name is ever added.
-const TWICE: &str = "Cli Command Error Event Fault Found Input Json Kind Line Link Memory \
+const TWICE: &str = "Cli Command Error Event Fault Found Json Kind Line Link Memory \
                      Part Printer Problem Reader Sites Spans \
                      Task Template Text Type Vmcore";
 

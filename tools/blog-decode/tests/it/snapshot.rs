@@ -42,7 +42,7 @@ fn everything() -> Vec<u8> {
 fn survive(bytes: Vec<u8>) -> Option<(usize, bool)> {
     let files = [read(bytes).ok()?];
     let maps = [SiteMap::new(&files[0].images, &Tables::default())];
-    let (boots, filter) = (boot::of(&files), Filter::default());
+    let (boots, filter) = (boot::from_files(&files), Filter::default());
     let streams = merge::unite(&files, |_| true);
     let mut decoder = Decoder::new(&files, &streams, &boots, &maps, &filter);
     let mut text = Text::new(Style { raw: true, location: true, ..Style::default() });

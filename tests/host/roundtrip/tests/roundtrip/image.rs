@@ -134,7 +134,7 @@ impl Host {
             .unwrap_or_else(|e| panic!("{}:{}: {:?}: {e}", site.file, site.line, site.format));
         let mut slots = Vec::new();
         assert!(
-            template.cut(payload, Version::Two, &mut slots),
+            template.locate_arguments(payload, Version::Two, &mut slots),
             "{:?}: payload too short",
             site.format
         );
@@ -150,7 +150,7 @@ impl Host {
         let template = &self.sites.sites[*site as usize - 1].template;
         let template = template.as_ref().unwrap();
         let mut slots = Vec::new();
-        assert!(template.cut(payload, Version::Two, &mut slots), "payload too short");
+        assert!(template.locate_arguments(payload, Version::Two, &mut slots), "payload too short");
         for (i, (_, value, _)) in template.arguments(payload, &slots).enumerate() {
             see(i, value);
         }

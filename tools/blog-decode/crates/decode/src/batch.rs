@@ -10,7 +10,7 @@ use std::{mem, sync::Arc, thread};
 
 use crate::{
     boot::Boot,
-    decode::{Buffers, Decoder, Entry, Filter, Missing, Sieve, Undecoded},
+    decode::{Buffers, Decoder, Entry, Filter, LiveFilter, Missing, Undecoded},
     merge::{Event, EventKind, Stream},
     queue::Queue,
     sidetable::SiteMap,
@@ -43,8 +43,8 @@ impl<'a> Shared<'a> {
         self,
         mut work: W,
     ) -> impl FnMut(Batch<W::Made>) -> Batch<W::Made> + 'a {
-        let (mut sieve, mut kept) = (Sieve::new(self.filter), None);
-        sieve.with_message = work.needs_messages();
+        let (mut live, mut kept) = (LiveFilter::new(self.filter), None);
+        live.with_message = work.needs_messages();
         move |mut batch| {
             for event in &mut batch.events {
                 let stream = self.streams[event.ring];
@@ -55,13 +55,13 @@ impl<'a> Shared<'a> {
                 // The one before is dropped with the batch, by the thread that has made it.
                 mem::swap(&mut entry.event, event);
                 (entry.stream, entry.boot) = (stream, boot);
-                if sieve.entry(entry, map) {
+                if live.entry(entry, map) {
                     work.entry(entry, &mut batch.made);
                 }
             }
-            batch.undecoded = mem::take(&mut sieve.undecoded);
-            batch.shown = mem::take(&mut sieve.shown);
-            batch.missing = mem::take(&mut sieve.missing);
+            batch.undecoded = mem::take(&mut live.undecoded);
+            batch.shown = mem::take(&mut live.shown);
+            batch.missing = mem::take(&mut live.missing);
             batch
         }
     }
@@ -186,9 +186,9 @@ impl<'a> Decoder<'a> {
             return self.run_alone(work(), take);
         }
         let streams = self.merge.streams.clone();
-        let (boots, maps, filter) = (self.boots, self.maps, self.sieve.filter);
+        let (boots, maps, filter) = (self.boots, self.maps, self.live.filter);
         let shared = Shared { streams, boots, maps, filter };
-        let (merge, sum) = (&mut self.merge, &mut self.sieve);
+        let (merge, sum) = (&mut self.merge, &mut self.live);
         let (mut tick, mut given) = (self.tick.take(), 0);
         thread::scope(|scope| {
             let mut queue = Queue::new(scope, threads, || shared.clone().work(work()));
@@ -228,7 +228,7 @@ impl<'a> Decoder<'a> {
         mut take: impl FnMut(&mut W::Made) -> Result<(), E>,
     ) -> Result<(), E> {
         let (mut made, mut result, mut count) = (W::Made::default(), Ok(()), 0);
-        self.sieve.with_message = work.needs_messages();
+        self.live.with_message = work.needs_messages();
         while result.is_ok() && self.advance() {
             let Some(entry) = &mut self.entry else { break };
             work.entry(entry, &mut made);

@@ -145,7 +145,7 @@ fn taken(file: &Snapshot) -> Option<u64> {
 }
 
 /// The boot of each file.
-pub fn of(files: &[Snapshot]) -> Vec<Boot> {
+pub fn from_files(files: &[Snapshot]) -> Vec<Boot> {
     let same = same(files);
     let is_one_of_several = same.iter().any(|&index| index != 0);
     let mut members = HashMap::<usize, Vec<&Snapshot>>::new();

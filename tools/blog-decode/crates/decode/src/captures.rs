@@ -86,7 +86,7 @@ impl Captures {
         let own = files.iter().flat_map(|f| &f.tables);
         let tables = Tables::load(images, own, sidetables, &beside, modules);
         let maps = files.iter().map(|f| SiteMap::new(&f.images, &tables)).collect();
-        let boots = boot::of(&files);
+        let boots = boot::from_files(&files);
         notes.extend(boot::doubts(&files, &boots));
         let (unopened, rings) = (Vec::new(), OnceLock::new());
         Self { files, tables, maps, boots, notes, unopened, rings }

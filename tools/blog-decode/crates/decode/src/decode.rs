@@ -3,7 +3,7 @@
 //! From an event to its text: looks up the site, prints the message, filters.
 //!
 //! A [`Decoder`] is an iterator over entries; [`Decoder::run`] uses the buffers of one again for
-//! the next, so that a record costs no allocation. A [`Sieve`] does it event by event.
+//! the next, so that a record costs no allocation. A [`LiveFilter`] does it event by event.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,7 +16,7 @@ use crate::{
     digits,
     foreign::Log,
     format::{
-        template::{Slot, Template},
+        template::{ArgumentSlot, Template},
         value::Value,
     },
     merge::{Cause, Counts, Event, EventKind, Merge, Stream},
@@ -54,7 +54,7 @@ pub struct Entry<'a> {
     /// Image and site of a record.
     pub found: Option<Found<'a>>,
     /// Where the arguments are in [`Entry::payload`], if [`Template::cut`] had to look.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<ArgumentSlot>,
     /// The message, in UTF-8; of a loss, what a line says of it. Empty if who gets the entry prints
     /// it, by [`Entry::print`].
     pub message: Vec<u8>,
@@ -67,7 +67,7 @@ pub struct Entry<'a> {
 }
 
 /// What an entry's text takes, to be used again.
-pub type Buffers = (Vec<u8>, Vec<Slot>);
+pub type Buffers = (Vec<u8>, Vec<ArgumentSlot>);
 
 impl<'a> Entry<'a> {
     /// One without a text.
@@ -358,7 +358,7 @@ impl Outcome {
 }
 
 /// Decides which events are entries, and gives these their texts.
-pub struct Sieve<'f> {
+pub struct LiveFilter<'f> {
     pub(crate) filter: &'f Filter,
     /// Whether the filter lets pass all records.
     has_all: bool,
@@ -376,7 +376,7 @@ pub struct Sieve<'f> {
     pub missing: Missing,
 }
 
-impl<'f> Sieve<'f> {
+impl<'f> LiveFilter<'f> {
     /// Starts before the first event.
     pub fn new(filter: &'f Filter) -> Self {
         Self {
@@ -432,7 +432,7 @@ impl<'f> Sieve<'f> {
             }
             return false;
         }
-        entry.cut(version);
+        entry.locate_arguments(version);
         let is_match = self.has_all || filter.wants_values(entry, false);
         let unknown = entry.raw.filter(|_| self.needs_table);
         if !is_match && !filter.with_context {
@@ -473,7 +473,7 @@ pub struct Decoder<'a> {
     pub(crate) merge: Merge<'a>,
     pub(crate) boots: &'a [Boot],
     pub(crate) maps: &'a [SiteMap],
-    pub(crate) sieve: Sieve<'a>,
+    pub(crate) live: LiveFilter<'a>,
     /// The entry that it is at.
     pub(crate) entry: Option<Entry<'a>>,
     logs: Vec<Log>,
@@ -499,7 +499,7 @@ impl<'a> Decoder<'a> {
             merge: Merge::new(files, streams, boots),
             boots,
             maps,
-            sieve: Sieve::new(filter),
+            live: LiveFilter::new(filter),
             entry: None,
             logs: Vec::new(),
             threads: 1,
@@ -523,7 +523,7 @@ impl<'a> Decoder<'a> {
     /// Puts lines of other logs between the records, by time. What is chosen by time, or by boot, has no
     /// lines of boots whose time isn't known.
     pub fn with_logs(mut self, mut logs: Vec<Log>) -> Self {
-        let filter = self.sieve.filter;
+        let filter = self.live.filter;
         if filter.is_by_time() || filter.boots.is_some() {
             logs.iter_mut().for_each(Log::leave_out_earlier);
         }
@@ -538,12 +538,12 @@ impl<'a> Decoder<'a> {
 
     /// What could not be decoded so far.
     pub fn undecoded(&self) -> &Undecoded {
-        &self.sieve.undecoded
+        &self.live.undecoded
     }
 
     /// Records that passed the filter so far.
     pub fn shown(&self) -> u64 {
-        self.sieve.shown
+        self.live.shown
     }
 
     /// What was not decoded so far.
@@ -551,10 +551,10 @@ impl<'a> Decoder<'a> {
         let sum = |of: fn(&Counts) -> u64| self.counts().map(of).fold(0, u64::saturating_add);
         Outcome {
             records: sum(|c| c.decoded),
-            found: self.sieve.shown + self.sieve.lines,
+            found: self.live.shown + self.live.lines,
             damaged: sum(|c| c.damaged),
             left_out: sum(|c| c.left_out),
-            missing: self.sieve.missing.clone(),
+            missing: self.live.missing.clone(),
             undecoded: self.undecoded().clone(),
             log_problems: self.logs.iter().flat_map(Log::problems).collect(),
         }
@@ -575,11 +575,11 @@ impl<'a> Decoder<'a> {
             let Some(entry) = &self.entry else { break };
             if !self.logs.is_empty() {
                 let time = entry.boot.axis(entry.event.clock);
-                lines(&mut self.logs, &mut self.sieve, time, show)?;
+                lines(&mut self.logs, &mut self.live, time, show)?;
             }
             show(entry)?;
         }
-        lines(&mut self.logs, &mut self.sieve, i128::MAX, show)
+        lines(&mut self.logs, &mut self.live, i128::MAX, show)
     }
 
     /// Goes to the next entry that the filter lets pass; `false`: there are no more.
@@ -602,7 +602,7 @@ impl<'a> Decoder<'a> {
                 }
                 none => none.insert(Entry::new(stream, boot, event.clone(), Buffers::default())),
             };
-            if self.sieve.entry(entry, &self.maps[entry.event.file]) {
+            if self.live.entry(entry, &self.maps[entry.event.file]) {
                 return true;
             }
         }
@@ -621,7 +621,7 @@ impl<'a> Iterator for Decoder<'a> {
 /// Shows the lines of other logs up to a time.
 fn lines<E>(
     logs: &mut [Log],
-    sieve: &mut Sieve<'_>,
+    live: &mut LiveFilter<'_>,
     until: i128,
     show: &mut impl FnMut(&Entry<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -630,7 +630,7 @@ fn lines<E>(
         let times = times.filter_map(|(i, log)| Some((log.time()?, i)));
         match times.min() {
             Some((time, i)) if time <= until => {
-                if let Some(entry) = sieve.line(&logs[i]) {
+                if let Some(entry) = live.line(&logs[i]) {
                     show(&entry)?;
                 }
                 logs[i].advance();
@@ -642,7 +642,7 @@ fn lines<E>(
 
 impl Entry<'_> {
     /// Finds a record's arguments, or why there are none.
-    fn cut(&mut self, version: Version) {
+    fn locate_arguments(&mut self, version: Version) {
         let Self { event, found, slots, raw, is_plain, .. } = self;
         let EventKind::Record { payload, .. } = &event.kind else { return };
         let payload = payload.bytes();
@@ -651,7 +651,7 @@ impl Entry<'_> {
             None => Some(Raw::NoImage),
             Some(Found { site: None, .. }) => Some(Raw::NoTable),
             Some(Found { site: Some(site), .. }) => match &site.template {
-                Ok(template) if template.cut(payload, version, slots) => {
+                Ok(template) if template.locate_arguments(payload, version, slots) => {
                     *is_plain = template.is_plain();
                     return;
                 }

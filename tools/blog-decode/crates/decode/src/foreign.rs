@@ -178,7 +178,7 @@ impl Log {
     ) -> io::Result<Self> {
         let mut told = LogProblems { name: kind.name().to_owned(), ..LogProblems::default() };
         let mut text = Text::new(unpack::reader(input)?, &mut told)?;
-        told.kind = kind::of(text.input.buffer());
+        told.kind = kind::describe(text.input.buffer());
         told.is_empty = text.input.buffer().is_empty() && told.lost.is_none();
         let of_log = boot.of_log(clock);
         let lines = match kind {
@@ -378,7 +378,7 @@ impl Text {
             latest: 0,
         };
         if let Err(e) = this.input.fill_buf() {
-            told.lost = Some(Lost::of(&e).map(Lost::to_string).ok_or(e)?);
+            told.lost = Some(Lost::from_error(&e).map(Lost::to_string).ok_or(e)?);
         }
         Ok(this)
     }
@@ -391,7 +391,7 @@ impl Text {
             match { limited }.read_until(b'\n', &mut self.raw) {
                 Ok(0) if self.raw.is_empty() => return false,
                 Ok(_) => break,
-                Err(e) => match Lost::of(&e) {
+                Err(e) => match Lost::from_error(&e) {
                     Some(lost) => {
                         told.lost.get_or_insert_with(|| lost.to_string());
                         if !self.raw.is_empty() {

@@ -247,7 +247,7 @@ fn clocks_differ(a: &Snapshot, b: &Snapshot) -> bool {
 
 /// The rings of a file by component and id: (component, id, place in the file).
 fn rings(file: &Snapshot, components: &mut HashMap<(String, usize), u32>) -> Vec<(u32, u32, u32)> {
-    let (mut known, namesakes) = (HashMap::new(), Namesakes::of(file));
+    let (mut known, namesakes) = (HashMap::new(), Namesakes::from_file(file));
     let mut all = Vec::with_capacity(file.rings.len());
     for (n, ring) in (0u32..).zip(&file.rings) {
         let component = *known.entry(ring.id.0).or_insert_with(|| {

@@ -103,7 +103,7 @@ impl<'w> Live<'w> {
             kept: 0,
         });
         Self {
-            boots: boot::of(&files),
+            boots: boot::from_files(&files),
             feeds: feeds.collect(),
             files,
             streams: Vec::new(),
@@ -270,7 +270,7 @@ impl<'w> Live<'w> {
             file.copy = known.map_or(next, |f| f.copy);
         }
         let were_several = several(&self.boots).is_some();
-        self.boots = boot::of(&self.files);
+        self.boots = boot::from_files(&self.files);
         self.boots.iter_mut().for_each(|boot| boot.is_one_of_several |= self.are_several);
         let are_several = several(&self.boots).is_some();
         self.are_several |= are_several && self.files.iter().all(|f| f.boot_id().is_some());

@@ -50,7 +50,7 @@ pub struct Contents {
 impl Contents {
     /// Looks into a directory. Wherever links lead, a file or directory is there once; directories
     /// of other file systems aren't entered, which is a problem.
-    pub fn of(dir: &Path) -> io::Result<Self> {
+    pub fn read(dir: &Path) -> io::Result<Self> {
         let mut all = Self::default();
         let top = fs::metadata(dir)?;
         let mut known = HashSet::from([(top.dev(), top.ino())]);
@@ -129,7 +129,7 @@ pub fn is_dump(path: &Path) -> bool {
     };
     // A file of the kernel has no size, and a read of it may take a snapshot.
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0)
-        && start().is_ok_and(|start| kind::of(&start) == Some(kind::DUMP))
+        && start().is_ok_and(|start| kind::describe(&start) == Some(kind::DUMP))
 }
 
 /// Opens all that is in a file, at least one snapshot, beside so many others. It calls `tick` now
@@ -154,7 +154,7 @@ fn open_whole(path: &Path, tick: &mut dyn FnMut(u64, Option<u64>)) -> Result<Vec
     let mut start = [0; persist::MAGIC.len()];
     let read = source.read_some(0, &mut start);
     if read.map_err(|e| told(e.into()))? < start.len() || start != persist::MAGIC {
-        if start != FILE_MAGIC && kind::of(&start).is_none() {
+        if start != FILE_MAGIC && kind::describe(&start).is_none() {
             let mut found = last_words(&name, &source).map_err(told)?;
             if let Some(first) = found.first_mut() {
                 first.damage.packed = packed;

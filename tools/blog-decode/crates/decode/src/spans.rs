@@ -9,7 +9,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{hash_map::Entry as Slot, BTreeMap, BinaryHeap, HashMap, VecDeque},
+    collections::{hash_map::Entry as InMap, BTreeMap, BinaryHeap, HashMap, VecDeque},
     mem,
     sync::Arc,
 };
@@ -158,7 +158,7 @@ impl Pair {
             clock,
             key: (boot, key),
             task,
-            thread: self.keys.is_empty().then(|| Thread::of(entry.stream)),
+            thread: self.keys.is_empty().then(|| Thread::from_stream(entry.stream)),
             ring: ring(),
         }))
     }
@@ -312,13 +312,13 @@ impl<L> Spans<L> {
         let (key, is_full) = (mem::take(&mut open.half.key), self.open.len() >= MAX_OPEN);
         let boot = key.0;
         match self.open.entry(key) {
-            Slot::Occupied(mut known) => {
+            InMap::Occupied(mut known) => {
                 let until = open.half.now;
                 let old = known.insert(open);
                 self.unfinished(boot, &old, Some(until));
             }
-            Slot::Vacant(_) if is_full => self.unpaired.dropped += 1,
-            Slot::Vacant(new) => {
+            InMap::Vacant(_) if is_full => self.unpaired.dropped += 1,
+            InMap::Vacant(new) => {
                 new.insert(open);
             }
         }

@@ -36,7 +36,7 @@ const ELF_TYPE: usize = 16;
 const ELF_CORE: u8 = 4;
 
 /// What a file is that begins so; `None`: nothing that is known.
-pub fn of(start: &[u8]) -> Option<&'static str> {
+pub fn describe(start: &[u8]) -> Option<&'static str> {
     if start.starts_with(b"\x7fELF") {
         return Some(match start.get(ELF_TYPE) {
             Some(&ELF_CORE) => DUMP,

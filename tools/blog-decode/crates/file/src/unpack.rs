@@ -53,7 +53,7 @@ enum Form {
 
 impl Form {
     /// By its first bytes.
-    fn of(start: &[u8]) -> Option<Self> {
+    fn from_start(start: &[u8]) -> Option<Self> {
         match start {
             [0x1f, 0x8b, 8, flags, ..] if flags & 0xe0 == 0 => Some(Self::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
@@ -78,7 +78,7 @@ pub struct Lost(String);
 
 impl Lost {
     /// The one that an error is about, if it is one.
-    pub fn of(e: &io::Error) -> Option<&Self> {
+    pub fn from_error(e: &io::Error) -> Option<&Self> {
         e.get_ref()?.downcast_ref()
     }
 }
@@ -95,7 +95,7 @@ impl error::Error for Lost {}
 pub fn is_packed(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
     File::open(path)?.take(MAGIC as u64).read_to_end(&mut start)?;
-    Ok(Form::of(&start).is_some())
+    Ok(Form::from_start(&start).is_some())
 }
 
 /// Unpacks `input` as it is read, if it is packed.
@@ -133,7 +133,7 @@ pub fn to_file(from: impl Read, mut to: &File, max: u64) -> io::Result<Option<St
             Ok(0) => break,
             Ok(n) => n,
             Err(e) => {
-                let why = Lost::of(&e).map(Lost::to_string);
+                let why = Lost::from_error(&e).map(Lost::to_string);
                 lost.get_or_insert(why.ok_or(e)?);
                 continue;
             }
@@ -161,7 +161,7 @@ fn too_large() -> io::Error {
 }
 
 /// A packed file, of which a part is in memory.
-struct Input<'a> {
+struct ByteStream<'a> {
     from: Box<dyn Read + 'a>,
     bytes: Vec<u8>,
     at: usize,
@@ -169,7 +169,7 @@ struct Input<'a> {
     lost: Option<io::Error>,
 }
 
-impl Input<'_> {
+impl ByteStream<'_> {
     /// What comes next: at least `n` bytes, if there are so many.
     fn peek(&mut self, n: usize) -> io::Result<&[u8]> {
         while self.bytes.len() - self.at < n {
@@ -183,7 +183,7 @@ impl Input<'_> {
                 Ok(_) => {}
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 // Its end comes next.
-                Err(e) if Lost::of(&e).is_some() => self.lost = Some(e),
+                Err(e) if Lost::from_error(&e).is_some() => self.lost = Some(e),
                 Err(e) => return Err(e),
             }
         }
@@ -196,7 +196,7 @@ impl Input<'_> {
     }
 }
 
-impl Read for Input<'_> {
+impl Read for ByteStream<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let n = self.peek(1)?.read(buf)?;
         self.skip(n);
@@ -204,7 +204,7 @@ impl Read for Input<'_> {
     }
 }
 
-impl BufRead for Input<'_> {
+impl BufRead for ByteStream<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.peek(1)
     }
@@ -227,12 +227,12 @@ pub struct Reader<'a> {
 }
 
 enum Member<'a> {
-    Plain(Input<'a>),
-    Gzip(Box<GzDecoder<Input<'a>>>),
-    Zstd(Box<Zstd>, Input<'a>),
-    Xz(Box<XzDecoder<Input<'a>>>),
+    Plain(ByteStream<'a>),
+    Gzip(Box<GzDecoder<ByteStream<'a>>>),
+    Zstd(Box<Zstd>, ByteStream<'a>),
+    Xz(Box<XzDecoder<ByteStream<'a>>>),
     /// What readers of zstd skip: it gives nothing.
-    Skipped(Input<'a>),
+    Skipped(ByteStream<'a>),
     /// There is no more.
     Ended,
 }
@@ -286,7 +286,7 @@ impl Member<'_> {
 
 impl<'a> Member<'a> {
     /// What comes after it.
-    fn into_rest(self) -> Option<Input<'a>> {
+    fn into_rest(self) -> Option<ByteStream<'a>> {
         match self {
             Self::Gzip(gzip) => Some(gzip.into_inner()),
             Self::Xz(xz) => Some(xz.into_inner()),
@@ -328,8 +328,8 @@ impl Read for Reader<'_> {
 
 impl<'a> Reader<'a> {
     fn new(from: Box<dyn Read + 'a>) -> io::Result<Self> {
-        let mut input = Input { from, bytes: Vec::new(), at: 0, lost: None };
-        let is_packed = Form::of(input.peek(MAGIC)?).is_some();
+        let mut input = ByteStream { from, bytes: Vec::new(), at: 0, lost: None };
+        let is_packed = Form::from_start(input.peek(MAGIC)?).is_some();
         let (member, chunk) = (Member::Plain(input), Vec::new());
         let mut this = Self { member, chunk, at: 0, unpacked: 0, whole: None };
         if is_packed {
@@ -352,7 +352,7 @@ impl<'a> Reader<'a> {
             input.skip(zeros);
         }
         let start = input.peek(MAGIC)?;
-        let form = Form::of(start);
+        let form = Form::from_start(start);
         self.whole = None;
         self.member = match form {
             None if start.is_empty() => return input.lost.take().map_or(Ok(()), Err),
@@ -399,7 +399,7 @@ fn told(why: String) -> io::Error {
 }
 
 /// Whether what was read is cut off or damaged.
-fn why(input: &mut Input<'_>) -> io::Result<&'static str> {
+fn why(input: &mut ByteStream<'_>) -> io::Result<&'static str> {
     Ok(if input.peek(1)?.is_empty() { CUT } else { DAMAGED })
 }
 
@@ -411,7 +411,7 @@ struct Zstd {
 }
 
 impl Zstd {
-    fn unpack(&mut self, input: &mut Input<'_>, to: &mut [u8]) -> Result<usize, Failed> {
+    fn unpack(&mut self, input: &mut ByteStream<'_>, to: &mut [u8]) -> Result<usize, Failed> {
         let Self { frame, failed } = self;
         while frame.can_collect() == 0 {
             if let Some(why) = *failed {
@@ -435,7 +435,7 @@ impl Zstd {
     }
 }
 
-fn skip_frame(input: &mut Input<'_>) -> io::Result<()> {
+fn skip_frame(input: &mut ByteStream<'_>) -> io::Result<()> {
     let len = match input.peek(8)? {
         [_, _, _, _, a, b, c, d, ..] => u32::from_le_bytes([*a, *b, *c, *d]),
         _ => 0,

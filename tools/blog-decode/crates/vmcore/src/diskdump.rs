@@ -53,7 +53,7 @@ pub struct Part {
 
 impl Part {
     /// Whether both are of one dump.
-    pub fn is_with(&self, other: &Self) -> bool {
+    pub fn is_same_dump(&self, other: &Self) -> bool {
         self.dump == other.dump
     }
 }
@@ -91,7 +91,7 @@ pub(super) struct Header {
 
 impl Header {
     /// `None`: it isn't such a dump, or damaged.
-    pub(super) fn of(start: &[u8]) -> Option<Self> {
+    pub(super) fn parse(start: &[u8]) -> Option<Self> {
         if !start.starts_with(SIGNATURE) {
             return None;
         }
@@ -120,7 +120,7 @@ impl Header {
     }
 
     /// Why the file isn't whole; `None`: it is, as far as can be seen from its end.
-    pub(super) fn cut(&self, file: &impl FileExt, size: u64) -> Option<String> {
+    pub(super) fn cut_off(&self, file: &impl FileExt, size: u64) -> Option<String> {
         if self.status & INCOMPLETE != 0 {
             return Some("it is incomplete, as makedumpfile has noted in it".into());
         }

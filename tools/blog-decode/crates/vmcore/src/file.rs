@@ -80,9 +80,9 @@ impl Physical for Pages {
 pub fn dumps(paths: &[PathBuf]) -> Vec<Vec<PathBuf>> {
     let mut all: Vec<(Option<Part>, Vec<PathBuf>)> = Vec::new();
     for path in paths {
-        let part = start(path).ok().and_then(|start| Header::of(&start)?.part);
+        let part = start(path).ok().and_then(|start| Header::parse(&start)?.part);
         let same = |of: &&mut (Option<Part>, _)| match (&of.0, &part) {
-            (Some(a), Some(b)) => a.is_with(b),
+            (Some(a), Some(b)) => a.is_same_dump(b),
             _ => false,
         };
         match all.iter_mut().find(same) {
@@ -98,7 +98,7 @@ fn start(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut file = unpack::reader(File::open(path)?)?.take(diskdump::START as u64);
     match file.read_to_end(&mut bytes) {
-        Err(e) if Lost::of(&e).is_none() => Err(e),
+        Err(e) if Lost::from_error(&e).is_none() => Err(e),
         _ => Ok(bytes),
     }
 }
@@ -149,12 +149,12 @@ fn open_one(path: &Path) -> Result<Opened, Error> {
     }
     let cut = elf::check(&file)?;
     let zeros = cut.as_ref().map_or(0..0, |cut| cut.zeros.clone());
-    let header = Header::of(&bytes);
+    let header = Header::parse(&bytes);
     let size = file.metadata()?.len();
     // What was cut when it was packed or flattened may be cut in itself, which says no more.
-    problem = problem.or(cut.map(|cut| cut.why)).or_else(|| header.as_ref()?.cut(&file, size));
+    problem = problem.or(cut.map(|cut| cut.why)).or_else(|| header.as_ref()?.cut_off(&file, size));
     if header.is_none() && !bytes.starts_with(b"\x7fELF") {
-        problem = problem.or(kind::of(&bytes).map(|what| format!("this is {what}")));
+        problem = problem.or(kind::describe(&bytes).map(|what| format!("this is {what}")));
     }
     Ok(Opened {
         file,

@@ -190,7 +190,7 @@ impl RingLayout {
     }
 
     /// That of a dump.
-    pub fn of(root: &Root) -> Self {
+    pub fn from_root(root: &Root) -> Self {
         if root.version < SINCE_HEAD {
             Self::before(&root.rings)
         } else {

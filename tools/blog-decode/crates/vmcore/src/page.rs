@@ -46,7 +46,7 @@ fn finish(page: &mut Vec<u8>, info: &PageInfo, version: Version) -> bool {
     let published = info.end() as usize;
     let is_sound = (PAGE_HEADER_SIZE..=page.len()).contains(&published);
     let limit = if is_sound { published } else { page.len() };
-    let (end, records) = whole(page, limit, info.records(), version);
+    let (end, records) = intact_part(page, limit, info.records(), version);
     let commit = end as u64 | u64::from(records) << 32;
     page.truncate(end);
     let at_rest = PageInfo { seq: info.seq & SEQ_MASK, commit, ..*info };
@@ -57,7 +57,7 @@ fn finish(page: &mut Vec<u8>, info: &PageInfo, version: Version) -> bool {
 }
 
 /// End and number of the records before `limit` that make sense; at most `most` records.
-fn whole(page: &[u8], limit: usize, most: u32, version: Version) -> (usize, u32) {
+fn intact_part(page: &[u8], limit: usize, most: u32, version: Version) -> (usize, u32) {
     let (mut at, mut records) = (PAGE_HEADER_SIZE, 0);
     while let Some(header) = u64_at(page, at).map(Header) {
         let (site, payload) = version.header(header);

@@ -73,7 +73,7 @@ pub(super) fn find(
     place: &str,
     problems: &mut Problems,
 ) -> Vec<FoundRing> {
-    let ((component, layout), of_ring) = (of, RingLayout::of(root));
+    let ((component, layout), of_ring) = (of, RingLayout::from_root(root));
     let (mut pages, mut of_rings) = (Vec::new(), Vec::new());
     walks.each(memory, &layout.slots, root.slot.size, place, problems, |n, _, slot, _| {
         let address = |at: u32| u64_at(slot, at as usize).unwrap_or(0);
@@ -305,6 +305,6 @@ impl Candidate {
 
 /// Whether rings and slots can be read by what the root says.
 pub(super) fn layouts_fit(root: &Root) -> bool {
-    layout::ring_fits(&RingLayout::of(root), root.version >= SINCE_ROOM)
+    layout::ring_fits(&RingLayout::from_root(root), root.version >= SINCE_ROOM)
         && layout::slot_fits(&root.slot)
 }

@@ -253,7 +253,8 @@ impl Tasks {
             if ring == 0 || !walks.more(COSTS, PLACE, problems) {
                 break;
             }
-            let next = memory::word(memory, ring.wrapping_add(RingLayout::of(root).next.into()));
+            let next =
+                memory::word(memory, ring.wrapping_add(RingLayout::from_root(root).next.into()));
             let known = self.by_ring.insert(ring, self.list.len());
             let damage = match next {
                 _ if n == COMPONENTS || known == Some(self.list.len()) => "they have no end".into(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{live::parse_duration, Filters, Input, Jobs, Look};
+use super::{live::parse_duration, Filters, InputArgs, Jobs, Look};
 use crate::{field::Selector, spans::Pair};
 
 /// Which records belong together.
@@ -58,7 +58,7 @@ pub struct Spans {
     pub end: String,
 
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 
     #[command(flatten)]
     pub pair: PairArgs,
@@ -96,7 +96,7 @@ Exit status:
 #[command(after_help = STATS_HELP)]
 pub struct Stats {
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 
     /// Count records by the values of these fields, such as comm or arg.op (repeatable, or
     /// comma-separated); without it, by file, line and format

@@ -11,7 +11,7 @@ use crate::clock::LogClock;
 
 /// Files to read.
 #[derive(Args, Clone, Debug)]
-pub struct Input {
+pub struct InputArgs {
     /// Snapshots, streams, crash dumps, logs with a kernel's last words, or directories with these,
     /// which are merged; - is standard input. The default is this system's log
     #[arg(value_name = "SNAPSHOT")]
@@ -34,7 +34,7 @@ pub struct Input {
     pub host: Vec<(String, PathBuf)>,
 }
 
-impl Input {
+impl InputArgs {
     /// Whether it is the log of this system.
     pub fn is_live(&self) -> bool {
         self.snapshots.is_empty() && self.host.is_empty() && self.vmcore.is_empty()

@@ -28,7 +28,7 @@ use clap::{Arg, CommandFactory, Parser, Subcommand};
 pub use self::{
     answers::{PairArgs, SpanArgs, Spans, Stats},
     filters::{parse_level, Around, Filters},
-    input::{Input, Logs, TablePaths},
+    input::{InputArgs, Logs, TablePaths},
     live::Record,
     output::{Color, Form, Jobs, Look, Output, TimeArg},
     saved::{Check, Convert, Report, Show, Sites, Tasks},

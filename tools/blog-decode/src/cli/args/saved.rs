@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    filters::parse_level, place, Around, Filters, Form, Input, Jobs, Logs, Look, Output, SpanArgs,
-    TablePaths,
+    filters::parse_level, place, Around, Filters, Form, InputArgs, Jobs, Logs, Look, Output,
+    SpanArgs, TablePaths,
 };
 use crate::filter::{parse_regex, SitePattern};
 
@@ -16,7 +16,7 @@ use crate::filter::{parse_regex, SitePattern};
 #[derive(Args, Debug)]
 pub struct Show {
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 
     #[command(flatten)]
     pub filters: Filters,
@@ -114,7 +114,7 @@ pub struct Sites {
 #[command(after_help = CONVERT_HELP)]
 pub struct Convert {
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 
     /// The format
     #[arg(long, value_name = "FORM")]
@@ -153,7 +153,7 @@ Exit status:
 #[command(after_help = REPORT_HELP)]
 pub struct Report {
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 
     /// The file to write; it must not exist yet
     #[arg(short, long, value_name = "PATH", default_value = "report.html")]
@@ -193,7 +193,7 @@ Exit status:
 #[command(after_help = TASKS_HELP)]
 pub struct Tasks {
     #[command(flatten)]
-    pub input: Input,
+    pub input: InputArgs,
 
     /// Only tasks that are blocked (D) or wait for a lock, unless --running is given too
     #[arg(long)]

@@ -29,7 +29,7 @@ fn check(source: &str) -> bool {
     payload.extend((-5i32).to_le_bytes());
     payload.extend((-600i32).to_le_bytes());
     let mut slots = Vec::new();
-    assert!(template.cut(&payload, Version::Two, &mut slots));
+    assert!(template.locate_arguments(&payload, Version::Two, &mut slots));
     let site = Site {
         level: 2,
         line: 71,

@@ -93,7 +93,7 @@ struct Plan {
     /// Bytes that tails may have in all.
     budget: usize,
     /// Where the arguments are and where they end, if none of them has a tail.
-    slots: Option<(Vec<Slot>, usize)>,
+    slots: Option<(Vec<ArgumentSlot>, usize)>,
 }
 
 impl Plan {
@@ -106,9 +106,9 @@ impl Plan {
         let slots = fixed.iter().map(|&fixed| {
             let at = end as u32;
             end += fixed;
-            Slot { at, fixed: fixed as u32, tail_at: end as u32, ..Slot::default() }
+            ArgumentSlot { at, fixed: fixed as u32, tail_at: end as u32, ..ArgumentSlot::default() }
         });
-        let slots: Vec<Slot> = slots.collect();
+        let slots: Vec<ArgumentSlot> = slots.collect();
         Some(Self { fixed, budget, slots: (tails == 0).then_some((slots, end)) })
     }
 }
@@ -199,7 +199,7 @@ enum Number {
 
 /// Where the bytes of one argument are in a payload.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Slot {
+pub struct ArgumentSlot {
     at: u32,
     fixed: u32,
     tail_at: u32,
@@ -208,7 +208,7 @@ pub struct Slot {
     whole: u32,
 }
 
-impl Slot {
+impl ArgumentSlot {
     fn fixed(self, payload: &[u8]) -> Option<&[u8]> {
         payload.get(self.at as usize..(self.at + self.fixed) as usize)
     }
@@ -318,23 +318,28 @@ impl Template {
     /// Finds the arguments in a payload, unless they are at the same places in all. `false`: it is
     /// too short for them.
     #[inline]
-    pub fn cut(&self, payload: &[u8], version: Version, slots: &mut Vec<Slot>) -> bool {
+    pub fn locate_arguments(
+        &self,
+        payload: &[u8],
+        version: Version,
+        slots: &mut Vec<ArgumentSlot>,
+    ) -> bool {
         slots.clear();
         let Some(plan) = &self.plans[version as usize] else {
             return false;
         };
         match &plan.slots {
             Some((_, end)) => payload.len() >= *end,
-            None => self.cut_tails(plan, payload, version, slots),
+            None => self.locate_tails(plan, payload, version, slots),
         }
     }
 
-    fn cut_tails(
+    fn locate_tails(
         &self,
         plan: &Plan,
         payload: &[u8],
         version: Version,
-        slots: &mut Vec<Slot>,
+        slots: &mut Vec<ArgumentSlot>,
     ) -> bool {
         let mut budget = plan.budget;
         let mut at = 0;
@@ -356,7 +361,7 @@ impl Template {
                 return false;
             }
             // None is more than MAX_TAIL.
-            slots.push(Slot {
+            slots.push(ArgumentSlot {
                 at: at as u32,
                 fixed: fixed_len as u32,
                 tail_at: tail_at as u32,
@@ -379,7 +384,7 @@ impl Template {
     }
 
     /// What [`Template::cut`] has found.
-    fn slots<'a>(&'a self, found: &'a [Slot]) -> &'a [Slot] {
+    fn slots<'a>(&'a self, found: &'a [ArgumentSlot]) -> &'a [ArgumentSlot] {
         // Without tails, all versions have them at the same places.
         match &self.plans {
             [.., Some(Plan { slots: Some((slots, _)), .. })] => slots,
@@ -389,7 +394,12 @@ impl Template {
     }
 
     /// The argument in a slot.
-    fn value<'a>(&'a self, i: usize, payload: &'a [u8], slots: &[Slot]) -> Option<Value<'a>> {
+    fn value<'a>(
+        &'a self,
+        i: usize,
+        payload: &'a [u8],
+        slots: &[ArgumentSlot],
+    ) -> Option<Value<'a>> {
         let (ty, slot) = (self.types.get(i)?, slots.get(i)?);
         Some(Value { ty, fixed: slot.fixed(payload)?, tail: slot.tail(payload)? })
     }
@@ -398,7 +408,7 @@ impl Template {
     pub fn arguments<'a>(
         &'a self,
         payload: &'a [u8],
-        slots: &'a [Slot],
+        slots: &'a [ArgumentSlot],
     ) -> impl Iterator<Item = (&'a str, Value<'a>, usize)> {
         let slots = self.slots(slots);
         slots.iter().enumerate().filter_map(move |(i, slot)| {
@@ -414,7 +424,7 @@ impl Template {
     }
 
     /// Appends the text. `slots` are from [`Template::cut`] of the same payload.
-    pub fn print(&self, payload: &[u8], slots: &[Slot], out: &mut Vec<u8>) {
+    pub fn print(&self, payload: &[u8], slots: &[ArgumentSlot], out: &mut Vec<u8>) {
         let Some(program) = &self.program else {
             return self.print_parts(payload, slots, out, |_, _| {});
         };
@@ -432,7 +442,7 @@ impl Template {
     pub fn print_parts(
         &self,
         payload: &[u8],
-        slots: &[Slot],
+        slots: &[ArgumentSlot],
         out: &mut Vec<u8>,
         mut part: impl FnMut(usize, Range<usize>),
     ) {
@@ -491,7 +501,7 @@ impl Template {
         &self,
         c: &Conversion,
         payload: &[u8],
-        slots: &[Slot],
+        slots: &[ArgumentSlot],
         p: &mut Printer<'_>,
     ) {
         let Some(value) = self.value(c.value, payload, slots) else {
@@ -534,7 +544,7 @@ pub fn is_plain(text: &[u8]) -> bool {
 }
 
 /// Shows that an argument was cut, unless its precision would have cut it even more.
-fn print_cut(slot: &Slot, value: Value<'_>, spec: &Spec, p: &mut Printer<'_>) {
+fn print_cut(slot: &ArgumentSlot, value: Value<'_>, spec: &Spec, p: &mut Printer<'_>) {
     let (mut shown, whole) = (slot.stored as usize, slot.whole as usize);
     if let View::Str(bytes) = value.view() {
         if let Err(e) = std::str::from_utf8(bytes) {

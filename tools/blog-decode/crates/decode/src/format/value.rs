@@ -80,14 +80,14 @@ impl<'a> Iterator for Fields<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (name, ty) = self.fields.next()?;
-        let (fixed, rest) = cut(self.bytes, ty.fixed);
+        let (fixed, rest) = split_short(self.bytes, ty.fixed);
         self.bytes = rest;
         let value = Value { ty, fixed, tail: &[] };
         Some((name, value))
     }
 }
 
-fn cut(bytes: &[u8], at: usize) -> (&[u8], &[u8]) {
+fn split_short(bytes: &[u8], at: usize) -> (&[u8], &[u8]) {
     bytes.split_at(at.min(bytes.len()))
 }
 
@@ -121,7 +121,7 @@ impl<'a> Value<'a> {
     pub fn tail_len(ty: &Type, fixed: &[u8], size: usize) -> Option<usize> {
         match (&ty.kind, fixed.split_first()) {
             (Kind::Str | Kind::Text | Kind::CStr | Kind::Bytes | Kind::Hex, _) => {
-                Some(uint(cut(fixed, size).0) as usize)
+                Some(uint(split_short(fixed, size).0) as usize)
             }
             (Kind::Option(inner), Some((1, rest)))
             | (Kind::Result(inner), Some((0, rest)))
@@ -179,7 +179,7 @@ impl<'a> Value<'a> {
             Kind::Ipv6 => View::Ipv6(Ipv6Addr::from(array::<16>(fixed))),
             Kind::Mac => View::Mac(array(fixed)),
             Kind::Option(inner) => {
-                let (tag, rest) = cut(fixed, 1);
+                let (tag, rest) = split_short(fixed, 1);
                 match uint(tag) {
                     0 => View::Option(None),
                     1 => View::Option(Some(this.inner(inner, rest))),
@@ -187,7 +187,7 @@ impl<'a> Value<'a> {
                 }
             }
             Kind::Result(inner) => {
-                let (tag, rest) = cut(fixed, 1);
+                let (tag, rest) = split_short(fixed, 1);
                 match uint(tag) {
                     0 => View::Result(Ok(this.inner(inner, rest))),
                     1 => View::Result(Err(i32::from_le_bytes(array(rest)))),
@@ -195,15 +195,15 @@ impl<'a> Value<'a> {
                 }
             }
             Kind::Private(_) => {
-                let (tag, rest) = cut(fixed, 1);
+                let (tag, rest) = split_short(fixed, 1);
                 match uint(tag) as u8 {
-                    HASH => View::Private(Some(uint(cut(rest, PRIVATE_HASH).0) as u64)),
+                    HASH => View::Private(Some(uint(split_short(rest, PRIVATE_HASH).0) as u64)),
                     OMIT => View::Private(None),
                     n => View::BadTag("private", n),
                 }
             }
             Kind::Derived(d) => {
-                let (tag, rest) = cut(fixed, usize::from(d.is_enum));
+                let (tag, rest) = split_short(fixed, usize::from(d.is_enum));
                 let tag = uint(tag) as u8;
                 match d.variants.get(usize::from(tag)) {
                     Some(variant) => {
@@ -217,7 +217,7 @@ impl<'a> Value<'a> {
     }
 
     fn inner(self, ty: &'a Type, rest: &'a [u8]) -> Self {
-        Self { ty, fixed: cut(rest, ty.fixed).0, tail: self.tail }
+        Self { ty, fixed: split_short(rest, ty.fixed).0, tail: self.tail }
     }
 
     /// Prints the value by its spec.

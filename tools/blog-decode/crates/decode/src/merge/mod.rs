@@ -207,7 +207,7 @@ pub(crate) struct Thread {
 
 impl Thread {
     /// The owner of a ring.
-    pub(crate) fn of(stream: &Stream) -> Self {
+    pub(crate) fn from_stream(stream: &Stream) -> Self {
         Self {
             component: stream.component.clone(),
             ring: stream.id,

@@ -65,7 +65,7 @@ fn united(
         (boot, taken(i), file.name.clone())
     });
     for (i, file) in order.into_iter().map(|i| (i, &files[i])) {
-        let (mut known, namesakes) = (HashMap::new(), Namesakes::of(file));
+        let (mut known, namesakes) = (HashMap::new(), Namesakes::from_file(file));
         // A file alone may have a million; many files may each have a few that are new.
         match streams.is_empty() {
             true => streams.reserve_exact(file.rings.len()),

@@ -23,7 +23,7 @@ const DAY: i64 = 86_400;
 
 impl Date {
     /// That of a time in seconds since 1970.
-    pub fn of(seconds: i64) -> Self {
+    pub fn from_seconds(seconds: i64) -> Self {
         let (year, month, day) = civil(seconds.div_euclid(DAY));
         Self { year: Some(year), month, day, second: seconds.rem_euclid(DAY), offset: Some(0) }
     }
@@ -115,7 +115,7 @@ fn by_form(form: &[u8], text: &[u8]) -> Option<Date> {
     }
     let of = |letter: u8| numbers[usize::from(letter)];
     if form.contains(&b'E') {
-        return Some(of(b'E')).filter(|at| is_set(*at)).map(Date::of);
+        return Some(of(b'E')).filter(|at| is_set(*at)).map(Date::from_seconds);
     }
     let month = match form.iter().position(|b| *b == b'N') {
         Some(at) => {

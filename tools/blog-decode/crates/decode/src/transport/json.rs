@@ -203,7 +203,7 @@ impl Json {
                 object.seconds = number.map(seconds);
             }
             b"__REALTIME_TIMESTAMP" => {
-                object.origin.date = number.map(|us| Date::of((us / 1_000_000) as i64));
+                object.origin.date = number.map(|us| Date::from_seconds((us / 1_000_000) as i64));
             }
             b"time" if self.is_string => {
                 object.origin.date = dated(&value).and_then(|(_, date, _)| date);

@@ -52,7 +52,7 @@ impl Lines {
             let start = std::mem::take(&mut self.soft);
             match begins_a_line(&line) {
                 // It was no break, but the end of a line.
-                true => self.whole([&start[..], b"="].concat()),
+                true => self.unbroken([&start[..], b"="].concat()),
                 false => line.splice(..0, start).for_each(drop),
             }
         }
@@ -68,14 +68,14 @@ impl Lines {
                 None => self.is_quoted = false,
             }
         }
-        self.whole(line);
+        self.unbroken(line);
     }
 
     /// The file is at its end.
     pub fn end(&mut self) {
         if !self.soft.is_empty() {
             let line = std::mem::take(&mut self.soft);
-            self.whole(line);
+            self.unbroken(line);
         }
         if let Some(json) = self.json.take() {
             self.as_it_is(json);
@@ -87,7 +87,7 @@ impl Lines {
     }
 
     /// Takes a line that is not broken.
-    fn whole(&mut self, mut line: Vec<u8>) {
+    fn unbroken(&mut self, mut line: Vec<u8>) {
         line.drain(..quoted(&line));
         if let Some(json) = self.json.take() {
             return self.object(json, &line);
@@ -137,7 +137,7 @@ impl Lines {
 
     /// Takes a line that may be a piece of one that netconsole has cut.
     fn piece(&mut self, line: Line) {
-        let cut = Cut::of(line.logged());
+        let cut = Cut::parse(line.logged());
         if let Some(mut fragment) = self.fragment.take() {
             let is_next = |cut: &&Cut| cut.id == fragment.id && cut.from == fragment.len;
             if let Some(cut) = cut.as_ref().filter(is_next) {
@@ -203,7 +203,7 @@ struct Cut {
 }
 
 impl Cut {
-    fn of(text: &[u8]) -> Option<Self> {
+    fn parse(text: &[u8]) -> Option<Self> {
         const PART: &[u8] = b",ncfrag=";
         let end = text.iter().position(|b| *b == b';')?;
         let (head, mut body) = (&text[..end], &text[end + 1..]);

@@ -120,7 +120,7 @@ pub struct PageRef {
 
 impl PageRef {
     /// A page at `offset`, of which at most `len` bytes are in the file; `None`: it makes no sense.
-    fn of(offset: u64, len: u64, info: PageInfo) -> Option<Self> {
+    fn in_section(offset: u64, len: u64, info: PageInfo) -> Option<Self> {
         let end = u64::from(info.end());
         let is_sound = info.magic == PAGE_MAGIC && end >= PAGE_HEADER_SIZE as u64 && end <= len;
         is_sound.then_some(Self {
@@ -237,7 +237,7 @@ impl Snapshot {
         let mut all = vec![this];
         while let (Some(start), Some(before)) = (rest, all.last_mut()) {
             let left = before.size() - start;
-            let mut next = before.behind(start);
+            let mut next = before.read_from(start);
             next.name = format!("{name}, part {}", all.len() + 1);
             match next.read_up(&mut tick) {
                 Ok(end) => {
@@ -269,7 +269,7 @@ impl Snapshot {
     }
 
     /// What is in the same file from `start` on. Nothing after that is read through this one.
-    fn behind(&mut self, start: u64) -> Self {
+    fn read_from(&mut self, start: u64) -> Self {
         let skipped = start as i64 - self.base;
         let (source, base) = match &mut self.source {
             Source::File(file, size) => (Source::File(Arc::clone(file), *size), -skipped),
@@ -354,7 +354,7 @@ impl Snapshot {
                 Ok(at)
             }
             None if is_ours => Err(nothing(n < FILE_HEADER)),
-            None => Err(Error::NotOurs(match kind::of(&raw) {
+            None => Err(Error::NotOurs(match kind::describe(&raw) {
                 Some(what) => format!("not a BLog snapshot, but {what}"),
                 None => "not a BLog snapshot".into(),
             })),
@@ -520,7 +520,7 @@ pub struct Namesakes(HashMap<String, Vec<u32>>);
 
 impl Namesakes {
     /// Those of a file.
-    pub fn of(file: &Snapshot) -> Self {
+    pub fn from_file(file: &Snapshot) -> Self {
         let mut ids = HashMap::<_, Vec<_>>::new();
         for component in file.components.values() {
             ids.entry(text(&component.name)).or_default().push(component.id);
@@ -579,7 +579,7 @@ fn read_pipe(
                 }
             }
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => match Lost::of(&e) {
+            Err(e) => match Lost::from_error(&e) {
                 Some(lost) => {
                     packed.get_or_insert_with(|| lost.to_string());
                 }

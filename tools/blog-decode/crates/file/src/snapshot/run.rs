@@ -223,7 +223,7 @@ impl Steps {
         }
         let info = PageInfo::read(&body[Page::SIZE..])?;
         let in_section = header.len.checked_sub(Page::SIZE as u64)?;
-        let page = PageRef::of(payload + Page::SIZE as u64, in_section, info)?;
+        let page = PageRef::in_section(payload + Page::SIZE as u64, in_section, info)?;
         self.at = Link { at: payload + header.len.next_multiple_of(ALIGN), number: next.number };
         follows(before, &page).then_some((page, n))
     }

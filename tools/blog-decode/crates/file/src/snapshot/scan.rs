@@ -269,7 +269,7 @@ fn page(at: u64, payload: &[u8], is_stream: bool) -> Option<Part> {
     let head = Page::read(payload)?;
     let page = &payload[Page::SIZE..];
     let offset = at + Page::SIZE as u64;
-    let found = PageRef::of(offset, page.len() as u64, PageInfo::read(page)?)?;
+    let found = PageRef::in_section(offset, page.len() as u64, PageInfo::read(page)?)?;
     let end = page.get(found.len as usize..).and_then(PageEnd::read);
     let missed = end.filter(|_| is_stream).map_or(0, |end| found.first.saturating_sub(end.next));
     Some(Part::Page((head.component, head.ring), found, missed))
