@@ -14,7 +14,10 @@ PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "cou
               "kdump": "Y", "last_words": "3", "max_kb": "8192", "persist": "nothing"}  # fmt: skip
 
 
-@pytest.mark.parametrize("flavour", by_kernel("uml", "x86"))
+BOTH = pytest.mark.parametrize("flavour", by_kernel("uml", "x86"))
+
+
+@BOTH
 def test_control(flavour: str, work: Path, tap: Tap) -> None:
     kernel = vm.kernel(flavour)
     result = selftests.guest(work / flavour, kernel, "control")
@@ -57,10 +60,12 @@ def test_settings_of_a_file(work: Path, tap: Tap) -> None:
     assert not result.problem, result.told()
 
 
-@pytest.mark.kernels("x86")
-def test_errors_stay_in_their_share(work: Path, decoder: Path, tap: Tap, sh: Run) -> None:
-    kernel = vm.kernel("x86")
-    result = vm.run(work / "warnings", kernel, TOP / "tests/guest/e2e/warnings.sh",
+@BOTH
+def test_errors_stay_in_their_share(
+    flavour: str, work: Path, decoder: Path, tap: Tap, sh: Run
+) -> None:
+    kernel = vm.kernel(flavour)
+    result = vm.run(work / f"warnings-{flavour}", kernel, TOP / "tests/guest/e2e/warnings.sh",
                     files=kernel.files())  # fmt: skip
     tap(result.lines())
     assert not result.problem, result.told()
