@@ -15,7 +15,7 @@ use std::{
 use crate::{
     blogfmt::bytes::u32_at,
     error::Error,
-    layout::{self, RingLayout},
+    layout::RingLayout,
     memory::{Fault, Memory},
     name_of,
     out::Out,
@@ -90,21 +90,17 @@ pub fn kept(bytes: &[u8], to: impl Write) -> Result<Problems, Error> {
             VERSIONS.end()
         )));
     }
-    let form = match region.version {
-        1 => Form {
-            rings_at: 0,
-            chunk: Some(region.rings_at),
-            ring: RingLayout::before(&region.rings_before),
-        },
-        2 => Form {
-            rings_at: region.rings_at,
-            chunk: None,
-            ring: RingLayout::before(&region.rings_before),
-        },
-        _ => Form { rings_at: region.rings_at, chunk: None, ring: RingLayout::NOW },
+    let (rings_at, chunk) = match region.version {
+        1 => (0, Some(region.rings_at)),
+        _ => (region.rings_at, None),
     };
+    let ring = match region.version {
+        1 | 2 => RingLayout::before(&region.rings_before),
+        _ => RingLayout::NOW,
+    };
+    let form = Form { rings_at, chunk, ring };
     let rings = u64::from(region.rings) * u64::from(form.ring.size) + u64::from(form.rings_at);
-    let fits = layout::ring_fits(&form.ring, form.chunk.is_none());
+    let fits = form.ring.fits(form.chunk.is_none());
     if !fits || region.rings < 2 || rings > region.page_size.into() {
         return Err(Error::File("the layout of rings is damaged".into()));
     }
@@ -182,23 +178,10 @@ impl<'a, W: Write> Job<'a, W> {
             }
         }
         while let Some((&id, _)) = self.frames.first_key_value() {
-            let section = ComponentSection {
-                id,
-                enabled: 0,
-                level: 0,
-                mode: 0,
-                attached: 0,
-                size_kb: 0,
-                ring_kb: 0,
-                rings: 0,
-                reserved: 0,
-                gone_records: 0,
-                lost: [0; 8],
-                name: name_of(&[0; NAME_MAX], id),
-                cleared: 0,
-            };
+            let name = name_of(&[0; NAME_MAX], id);
+            let section = ComponentSection { id, name, ..ComponentSection::get(&[]) };
             self.problems.grave(&text(&section.name), "its name is not known", String::new);
-            self.out.component(&section)?;
+            self.out.as_is(Kind::Component, &section.bytes())?;
             self.component(id, &section.name)?;
         }
         Ok(())
@@ -254,7 +237,7 @@ impl<'a, W: Write> Job<'a, W> {
             let Some(ring) = ring.finish(self.cpus, &place, &mut self.problems) else {
                 continue;
             };
-            self.out.ring(&ring.ring)?;
+            self.out.as_is(Kind::Ring, &ring.ring.bytes())?;
             for page in &ring.pages {
                 let problems = &mut self.problems;
                 let read = page::read(&self.bytes, &ring, page, self.version, &place, problems);

@@ -91,104 +91,48 @@ fn fits(size: u32, fields: &[(u32, u32)]) -> bool {
         && fields.iter().all(|(at, len)| at.checked_add(*len).is_some_and(|end| end <= size))
 }
 
-/// Where the fields of a ring are, in bytes from its start; what they say, [`RingHead`] has.
-#[derive(Clone, Copy)]
-pub struct RingLayout {
-    /// Size of a ring.
-    pub size: u32,
-    /// See [`RingHead`].
-    pub busy: u32,
-    /// See [`RingHead`].
-    pub page: u32,
-    /// See [`RingHead`].
-    pub seq: u32,
-    /// See [`RingHead`].
-    pub pages: u32,
-    /// The ring's own page, or before there were these, something else.
-    pub room: u32,
-    /// See [`RingHead`].
-    pub lost: u32,
-    /// See [`RingHead`].
-    pub told: u32,
-    /// See [`RingHead`].
-    pub id: u32,
-    /// See [`RingHead`].
-    pub version: u32,
-    /// See [`RingHead`].
-    pub state: u32,
-    /// See [`RingHead`].
-    pub context: u32,
-    /// See [`RingHead`].
-    pub cpu: u32,
-    /// See [`RingHead`].
-    pub pid: u32,
-    /// See [`RingHead`].
-    pub tgid: u32,
-    /// See [`RingHead`].
-    pub comm: u32,
-    /// See [`RingHead`].
-    pub exit_clock: u32,
-    /// See [`RingHead`].
-    pub first_seq: u32,
-    /// See [`RingHead`].
-    pub taken: u32,
-    /// See [`RingHead`].
-    pub next: u32,
+/// Makes of the fields of a ring, and the bytes of each, what says where they are.
+macro_rules! ring_layout {
+    ($($field:ident: $len:literal,)*) => {
+        /// Where the fields of a ring are, in bytes from its start; what they say, [`RingHead`] has.
+        #[derive(Clone, Copy)]
+        #[allow(missing_docs)]
+        pub struct RingLayout {
+            pub size: u32,
+            $(pub $field: u32,)*
+        }
+
+        impl RingLayout {
+            /// Since rings begin with a [`RingHead`].
+            pub const NOW: Self = Self {
+                size: RING_SIZE as u32,
+                $($field: ring_layout!(@at $field) as u32,)*
+            };
+
+            /// That of older kernels, which a root or a region has told.
+            pub fn before(told: &[u32; 20]) -> Self {
+                let [size, $($field),*] = *told;
+                Self { size, $($field),* }
+            }
+
+            /// Whether rings can be read by this; `room`: whether they have pages of their own.
+            pub(super) fn fits(&self, room: bool) -> bool {
+                let page = (self.room, if room { PAGE_HEADER_SIZE as u32 } else { 4 });
+                fits(self.size, &[page, $((self.$field, $len)),*])
+            }
+        }
+    };
+    // The ring's own page, or before there were these, something else.
+    (@at room) => { RingHead::SIZE };
+    (@at $field:ident) => { offset_of!(RingHead, $field) };
+}
+
+ring_layout! {
+    busy: 4, page: 8, seq: 8, pages: 4, room: 4, lost: 64, told: 64, id: 4, version: 4, state: 1,
+    context: 1, cpu: 4, pid: 4, tgid: 4, comm: 16, exit_clock: 8, first_seq: 8, taken: 8, next: 8,
 }
 
 impl RingLayout {
-    /// Since rings begin with a [`RingHead`].
-    pub const NOW: Self = Self {
-        size: RING_SIZE as u32,
-        busy: offset_of!(RingHead, busy) as u32,
-        page: offset_of!(RingHead, page) as u32,
-        seq: offset_of!(RingHead, seq) as u32,
-        pages: offset_of!(RingHead, pages) as u32,
-        room: RingHead::SIZE as u32,
-        lost: offset_of!(RingHead, lost) as u32,
-        told: offset_of!(RingHead, told) as u32,
-        id: offset_of!(RingHead, id) as u32,
-        version: offset_of!(RingHead, version) as u32,
-        state: offset_of!(RingHead, state) as u32,
-        context: offset_of!(RingHead, context) as u32,
-        cpu: offset_of!(RingHead, cpu) as u32,
-        pid: offset_of!(RingHead, pid) as u32,
-        tgid: offset_of!(RingHead, tgid) as u32,
-        comm: offset_of!(RingHead, comm) as u32,
-        exit_clock: offset_of!(RingHead, exit_clock) as u32,
-        first_seq: offset_of!(RingHead, first_seq) as u32,
-        taken: offset_of!(RingHead, taken) as u32,
-        next: offset_of!(RingHead, next) as u32,
-    };
-
-    /// That of older kernels, which a root or a region has told.
-    pub fn before(told: &[u32; 20]) -> Self {
-        let [size, busy, page, seq, pages, room, lost, told, id, version, state, context, cpu, pid, tgid, comm, exit_clock, first_seq, taken, next] =
-            *told;
-        Self {
-            size,
-            busy,
-            page,
-            seq,
-            pages,
-            room,
-            lost,
-            told,
-            id,
-            version,
-            state,
-            context,
-            cpu,
-            pid,
-            tgid,
-            comm,
-            exit_clock,
-            first_seq,
-            taken,
-            next,
-        }
-    }
-
     /// That of a dump.
     pub fn from_root(root: &Root) -> Self {
         if root.version < SINCE_HEAD {
@@ -197,32 +141,6 @@ impl RingLayout {
             Self::NOW
         }
     }
-}
-
-/// Whether rings can be read by this; `room`: whether they have pages of their own.
-pub(super) fn ring_fits(l: &RingLayout, room: bool) -> bool {
-    let fields = [
-        (l.busy, 4),
-        (l.page, 8),
-        (l.seq, 8),
-        (l.pages, 4),
-        (l.room, if room { PAGE_HEADER_SIZE as u32 } else { 4 }),
-        (l.lost, 64),
-        (l.told, 64),
-        (l.id, 4),
-        (l.version, 4),
-        (l.state, 1),
-        (l.context, 1),
-        (l.cpu, 4),
-        (l.pid, 4),
-        (l.tgid, 4),
-        (l.comm, 16),
-        (l.exit_clock, 8),
-        (l.first_seq, 8),
-        (l.taken, 8),
-        (l.next, 8),
-    ];
-    fits(l.size, &fields)
 }
 
 /// Whether slots can be read by this.

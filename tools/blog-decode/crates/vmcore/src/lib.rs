@@ -93,7 +93,7 @@ use crate::{
     wire::{
         dump::{self, Root, SideTable},
         field::Field,
-        file::{ComponentSection, NAME_MAX, TABLES_MAX, TABLE_MAX},
+        file::{ComponentSection, Kind, NAME_MAX, TABLES_MAX, TABLE_MAX},
         page::PageInfo,
         record::SITE_MAX,
     },
@@ -178,7 +178,7 @@ struct Job<'a, M, W> {
 impl<M: Memory, W: Write> Job<'_, M, W> {
     fn run(&mut self) -> Result<(), Error> {
         let problems = &mut self.result.problems;
-        self.out.system(&self.root.system)?;
+        self.out.as_is(Kind::System, &self.root.system.bytes())?;
         let pairs = clock::pairs(self.memory, self.root, problems);
         self.out.clock(&self.root.clock, &pairs)?;
         self.side_tables()?;
@@ -192,10 +192,10 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
             &mut self.result.problems,
         );
         for part in tasks.list.chunks(IN_SECTION) {
-            self.out.tasks(part)?;
+            self.out.list(Kind::Tasks, part)?;
         }
         for part in tasks.waits.chunks(IN_SECTION) {
-            self.out.waits(part)?;
+            self.out.list(Kind::Waits, part)?;
         }
         self.result.tasks = tasks.list.len() as u32;
         for slot in 0..self.root.components_len.min(MAX_COMPONENTS) {
@@ -226,7 +226,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
                 self.memory.read(bytes, &mut table).map(|()| table)
             });
             match table {
-                Ok(table) => self.out.table(&table)?,
+                Ok(table) => self.out.as_is(Kind::Table, &table)?,
                 Err(e) => {
                     problems.grave("images", "a side table can't be read", || at_addr(addr, &e))
                 }
@@ -254,7 +254,7 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
             }
         }
         for part in images.chunks(IN_SECTION) {
-            self.out.images(part)?;
+            self.out.list(Kind::Images, part)?;
         }
         Ok(())
     }
@@ -302,12 +302,9 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
             attached: c.attached,
             size_kb: c.size_kb,
             ring_kb: c.ring_kb,
-            rings: 0,
-            reserved: 0,
-            gone_records: 0,
-            lost: [0; 8],
             name: name_of(&c.name, slot),
             cleared: c.cleared,
+            ..ComponentSection::get(&[])
         };
         let place = format!("component {}", text(&section.name));
         let layout = match c.memory {
@@ -340,11 +337,11 @@ impl<M: Memory, W: Write> Job<'_, M, W> {
         section.rings = rings.len() as u32;
         self.result.components += 1;
         self.result.rings += section.rings;
-        self.out.component(&section)?;
+        self.out.as_is(Kind::Component, &section.bytes())?;
         let pages: usize = rings.iter().map(|ring| ring.pages.len()).sum();
         self.found += pages as u64;
         for ring in rings {
-            self.out.ring(&ring.ring)?;
+            self.out.as_is(Kind::Ring, &ring.ring.bytes())?;
             for page in &ring.pages {
                 self.page(&ring, page, &place)?;
             }

@@ -10,9 +10,8 @@ use crate::{
     wire::{
         field::Field,
         file::{
-            Clock, ClockPair, ComponentSection, End, FileHeader, Image, Kind, Page, PageEnd,
-            RingSection, SectionHeader, System, Task, Wait, ENDIAN, FILE_MAGIC, SECTION_MAGIC,
-            VERSION,
+            Clock, ClockPair, End, FileHeader, Kind, Page, PageEnd, SectionHeader, ENDIAN,
+            FILE_MAGIC, SECTION_MAGIC, VERSION,
         },
         hits::Counts,
         page::PageInfo,
@@ -72,23 +71,10 @@ impl<W: Write> Out<W> {
         Ok(())
     }
 
-    pub(super) fn system(&mut self, system: &System) -> io::Result<()> {
-        self.as_is(Kind::System, &system.bytes())
-    }
-
     pub(super) fn clock(&mut self, clock: &Clock, pairs: &[ClockPair]) -> io::Result<()> {
         let clock = Clock { pairs: pairs.len() as u32, ..*clock };
         self.payload.extend(clock.bytes());
         self.list(Kind::Clock, pairs)
-    }
-
-    pub(super) fn images(&mut self, images: &[Image]) -> io::Result<()> {
-        self.list(Kind::Images, images)
-    }
-
-    /// Writes a side table, as it is.
-    pub(super) fn table(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.as_is(Kind::Table, bytes)
     }
 
     /// Writes a section whose payload is there already.
@@ -98,21 +84,13 @@ impl<W: Write> Out<W> {
     }
 
     /// Writes a section that ends with these.
-    fn list<T: Field>(&mut self, kind: Kind, all: &[T]) -> io::Result<()> {
+    pub(super) fn list<T: Field>(&mut self, kind: Kind, all: &[T]) -> io::Result<()> {
         let from = self.payload.len();
         self.payload.resize(from + size_of_val(all), 0);
         for (to, one) in self.payload[from..].chunks_exact_mut(T::SIZE).zip(all) {
             one.put(to);
         }
         self.section(kind)
-    }
-
-    pub(super) fn tasks(&mut self, tasks: &[Task]) -> io::Result<()> {
-        self.list(Kind::Tasks, tasks)
-    }
-
-    pub(super) fn waits(&mut self, waits: &[Wait]) -> io::Result<()> {
-        self.list(Kind::Waits, waits)
     }
 
     /// Writes counts of the sites from `first` on, which are the same before and after the rings.
@@ -122,14 +100,6 @@ impl<W: Write> Out<W> {
             self.list(Kind::Counts, counts)?;
         }
         Ok(())
-    }
-
-    pub(super) fn component(&mut self, component: &ComponentSection) -> io::Result<()> {
-        self.as_is(Kind::Component, &component.bytes())
-    }
-
-    pub(super) fn ring(&mut self, ring: &RingSection) -> io::Result<()> {
-        self.as_is(Kind::Ring, &ring.bytes())
     }
 
     /// Writes a page: its header and records, up to the published end.

@@ -172,8 +172,6 @@ pub(super) fn candidate(
                 ring: id,
                 context,
                 retired: u8::from(state == RETIRED),
-                task_state: 0,
-                reserved: 0,
                 cpu: word(l.cpu),
                 pid: word(l.pid) as i32,
                 tgid: word(l.tgid) as i32,
@@ -182,11 +180,10 @@ pub(super) fn candidate(
                     RETIRED => long(l.exit_clock),
                     _ => 0,
                 },
-                records: 0,
                 lost: counters(l.lost),
                 told: counters(l.told),
                 pages: word(l.pages),
-                reserved2: 0,
+                ..RingSection::get(&[])
             },
             pages: Vec::new(),
         },
@@ -305,6 +302,5 @@ impl Candidate {
 
 /// Whether rings and slots can be read by what the root says.
 pub(super) fn layouts_fit(root: &Root) -> bool {
-    layout::ring_fits(&RingLayout::from_root(root), root.version >= SINCE_ROOM)
-        && layout::slot_fits(&root.slot)
+    RingLayout::from_root(root).fits(root.version >= SINCE_ROOM) && layout::slot_fits(&root.slot)
 }
