@@ -48,73 +48,32 @@ use crate::proto::{fixed, int, message, string, uint};
 /// `Trace.packet`.
 const TRACE_PACKET: u32 = 1;
 
-/// Fields of `TracePacket`.
-mod packet {
-    pub(super) const CLOCK_SNAPSHOT: u32 = 6;
-    pub(super) const TIMESTAMP: u32 = 8;
-    pub(super) const SEQUENCE_ID: u32 = 10;
-    pub(super) const TRACK_EVENT: u32 = 11;
-    pub(super) const INTERNED: u32 = 12;
-    pub(super) const SEQUENCE_FLAGS: u32 = 13;
-    /// Of the defaults.
-    pub(super) const COMPRESSED: u32 = 50;
-    pub(super) const CLOCK_ID: u32 = 58;
-    pub(super) const DEFAULTS: u32 = 59;
-    pub(super) const TRACK_DESCRIPTOR: u32 = 60;
+/// Numbers of fields, and of values, in a module for each message.
+macro_rules! numbers {
+    ($($(#[$doc:meta])+ $of:ident $ty:ident: $($name:ident $n:literal),+;)+) => {$(
+        $(#[$doc])+
+        mod $of {
+            $(pub(super) const $name: $ty = $n;)+
+        }
+    )+};
 }
 
-/// Fields of `TrackDescriptor`, and of the descriptors in it.
-mod track {
-    pub(super) const UUID: u32 = 1;
-    pub(super) const NAME: u32 = 2;
-    pub(super) const PROCESS: u32 = 3;
-    pub(super) const THREAD: u32 = 4;
-    pub(super) const PARENT: u32 = 5;
-    pub(super) const PROCESS_PID: u32 = 1;
-    pub(super) const PROCESS_NAME: u32 = 6;
-    pub(super) const THREAD_PID: u32 = 1;
-    pub(super) const THREAD_TID: u32 = 2;
-    pub(super) const THREAD_NAME: u32 = 5;
-}
-
-/// Fields of `TrackEvent`.
-mod event {
-    pub(super) const ANNOTATION: u32 = 4;
-    pub(super) const TYPE: u32 = 9;
-    pub(super) const TYPE_SLICE_BEGIN: u64 = 1;
-    pub(super) const TYPE_SLICE_END: u64 = 2;
-    pub(super) const TYPE_INSTANT: u64 = 3;
-    pub(super) const TRACK: u32 = 11;
-    pub(super) const CATEGORY: u32 = 3;
-    /// Of an id, or as it is.
-    pub(super) const NAME_ID: u32 = 10;
-    pub(super) const NAME: u32 = 23;
-    pub(super) const LOCATION: u32 = 34;
-    pub(super) const FLOW: u32 = 47;
-    pub(super) const LAST_OF_FLOW: u32 = 48;
-}
-
-/// Fields of `InternedData`, and of what is in it.
-mod interned {
-    pub(super) const CATEGORY: u32 = 1;
-    pub(super) const EVENT: u32 = 2;
-    pub(super) const ANNOTATION: u32 = 3;
-    pub(super) const LOCATION: u32 = 4;
-    pub(super) const ID: u32 = 1;
-    /// Of a location, its file.
-    pub(super) const NAME: u32 = 2;
-    pub(super) const FUNCTION: u32 = 3;
-    pub(super) const LINE: u32 = 4;
-}
-
-/// Fields of `DebugAnnotation`.
-mod annotation {
-    pub(super) const BOOL: u32 = 2;
-    pub(super) const UINT: u32 = 3;
-    pub(super) const INT: u32 = 4;
-    pub(super) const STRING: u32 = 6;
-    pub(super) const POINTER: u32 = 7;
-    pub(super) const NAME: u32 = 1;
+numbers! {
+    /// Fields of `TracePacket`.
+    packet u32: CLOCK_SNAPSHOT 6, TIMESTAMP 8, SEQUENCE_ID 10, TRACK_EVENT 11, INTERNED 12,
+        SEQUENCE_FLAGS 13, COMPRESSED 50, CLOCK_ID 58, DEFAULTS 59, TRACK_DESCRIPTOR 60;
+    /// Fields of `TrackDescriptor`, and of the descriptors in it.
+    track u32: UUID 1, NAME 2, PROCESS 3, THREAD 4, PARENT 5, PROCESS_PID 1, PROCESS_NAME 6,
+        THREAD_PID 1, THREAD_TID 2, THREAD_NAME 5;
+    /// Fields of `TrackEvent`. A name is one of an id, or as it is.
+    event u32: ANNOTATION 4, TYPE 9, TRACK 11, CATEGORY 3, NAME_ID 10, NAME 23, LOCATION 34,
+        FLOW 47, LAST_OF_FLOW 48;
+    /// Values of its type.
+    event_type u64: SLICE_BEGIN 1, SLICE_END 2, INSTANT 3;
+    /// Fields of `InternedData`, and of what is in it. A location's name is its file.
+    interned u32: CATEGORY 1, EVENT 2, ANNOTATION 3, LOCATION 4, ID 1, NAME 2, FUNCTION 3, LINE 4;
+    /// Fields of `DebugAnnotation`.
+    annotation u32: BOOL 2, UINT 3, INT 4, STRING 6, POINTER 7, NAME 1;
 }
 
 /// `BUILTIN_CLOCK_REALTIME`, `BUILTIN_CLOCK_BOOTTIME`.
@@ -371,7 +330,7 @@ impl Perfetto {
         let (mut what, mut body) = (mem::take(&mut self.what), mem::take(&mut self.body));
         what.clear();
         body.clear();
-        uint(event::TYPE, event::TYPE_INSTANT, &mut body);
+        uint(event::TYPE, event_type::INSTANT, &mut body);
         uint(event::TRACK, track, &mut body);
         match entry.event.kind {
             EventKind::Record { site, .. } => self.record(entry, site, &mut body, &mut what),
@@ -454,7 +413,7 @@ impl Perfetto {
                     string(track::NAME, kind.name.as_bytes(), d);
                 });
                 let mut body = Vec::new();
-                uint(event::TYPE, event::TYPE_SLICE_BEGIN, &mut body);
+                uint(event::TYPE, event_type::SLICE_BEGIN, &mut body);
                 uint(event::TRACK, lane, &mut body);
                 let category = self.interned.categories(&["span"]);
                 uint(event::CATEGORY, category, &mut body);
@@ -462,7 +421,7 @@ impl Perfetto {
                 body.extend_from_slice(&slice.what);
                 self.event(slice.start, &body, out);
                 body.clear();
-                uint(event::TYPE, event::TYPE_SLICE_END, &mut body);
+                uint(event::TYPE, event_type::SLICE_END, &mut body);
                 uint(event::TRACK, lane, &mut body);
                 self.event(*end, &body, out);
                 packets.pack_full()?;
