@@ -249,39 +249,27 @@ impl<'a> Walk<'a> {
             let body = slice_at(self.bytes, start, len)
                 .ok_or_else(|| at(&format!("length {len} reaches past the end")))?;
             self.pos = start + len;
-            return match magic {
-                SITE_MAGIC => parse_site(body)
-                    .map(|(site, reference)| {
-                        Some(Descriptor::Site {
-                            site,
-                            reference_at: start + 8,
-                            reference,
-                        })
-                    })
-                    .map_err(|e| at(&e)),
-                C_SITE_MAGIC => parse_c_site(body)
-                    .map(|(site, references)| {
-                        Some(Descriptor::C {
-                            site,
-                            references_at: [start + 8, start + 16],
-                            references,
-                        })
-                    })
-                    .map_err(|e| at(&e)),
-                PLACE_MAGIC => parse_place(body)
-                    .map(|(place, references)| {
-                        Some(Descriptor::Place {
-                            place,
-                            references_at: [start + 8, start + 16],
-                            references,
-                        })
-                    })
-                    .map_err(|e| at(&e)),
-                TYPE_MAGIC => parse_type(body)
-                    .map(|t| Some(Descriptor::Type(t)))
-                    .map_err(|e| at(&e)),
-                _ => Err(at(&format!("unknown magic {magic:#010x}"))),
+            let references_at = [start + 8, start + 16];
+            let parsed = match magic {
+                SITE_MAGIC => parse_site(body).map(|(site, reference)| Descriptor::Site {
+                    site,
+                    reference_at: start + 8,
+                    reference,
+                }),
+                C_SITE_MAGIC => parse_c_site(body).map(|(site, references)| Descriptor::C {
+                    site,
+                    references_at,
+                    references,
+                }),
+                PLACE_MAGIC => parse_place(body).map(|(place, references)| Descriptor::Place {
+                    place,
+                    references_at,
+                    references,
+                }),
+                TYPE_MAGIC => parse_type(body).map(Descriptor::Type),
+                _ => Err(format!("unknown magic {magic:#010x}")),
             };
+            return parsed.map(Some).map_err(|e| at(&e));
         }
     }
 }
@@ -349,9 +337,7 @@ fn parse_site(b: &[u8]) -> Result<(Site, u64), String> {
     if names.len() != argc {
         return Err(format!("{} names for {argc} arguments", names.len()));
     }
-    if round8(pos) != Some(b.len()) {
-        return Err(format!("length {} for {pos} bytes of content", b.len()));
-    }
+    check_length(round8(pos), pos, b)?;
     let site = Site {
         line,
         level,
@@ -370,6 +356,14 @@ fn check_level(level: u8) -> Result<(), String> {
     match level {
         1..=5 => Ok(()),
         _ => Err(format!("level {level} is not in 1 to 5")),
+    }
+}
+
+/// Whether a descriptor is as long as its content, of `pos` bytes, is with its padding.
+fn check_length(end: Option<usize>, pos: usize, b: &[u8]) -> Result<(), String> {
+    match end == Some(b.len()) {
+        true => Ok(()),
+        false => Err(format!("length {} for {pos} bytes of content", b.len())),
     }
 }
 
@@ -410,9 +404,7 @@ fn parse_c_site(b: &[u8]) -> Result<(CSite, [u64; 2]), String> {
         module: text(b, &mut pos, lens[2], "module name")?,
         arguments: text(b, &mut pos, lens[3], "list of arguments")?,
     };
-    if round8(pos) != Some(b.len()) {
-        return Err(format!("length {} for {pos} bytes of content", b.len()));
-    }
+    check_length(round8(pos), pos, b)?;
     Ok((site, references))
 }
 
@@ -425,9 +417,7 @@ fn parse_place(b: &[u8]) -> Result<(Place, [u64; 2]), String> {
         function: text(b, &mut pos, function, "name of a function")?,
         class: text(b, &mut pos, class, "class")?,
     };
-    if round8(pos) != Some(b.len()) {
-        return Err(format!("length {} for {pos} bytes of content", b.len()));
-    }
+    check_length(round8(pos), pos, b)?;
     Ok((place, references))
 }
 
@@ -482,9 +472,7 @@ fn parse_type(b: &[u8]) -> Result<Type, String> {
             fields,
         });
     }
-    if pos != b.len() {
-        return Err(format!("length {} for {pos} bytes of content", b.len()));
-    }
+    check_length(Some(pos), pos, b)?;
     Ok(Type {
         code,
         name: type_name,
