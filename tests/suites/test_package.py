@@ -25,6 +25,20 @@ def deb(work: Path, sh: Run) -> Path:
     return Path(sh(TOP / "scripts/package-deb", work / "one").splitlines()[-1])
 
 
+def test_each_crate_is_a_package(work: Path, sh: Run) -> None:
+    decoder = TOP / "tools/blog-decode"
+    manifests = [
+        TOP / "tools/blog-ctl/Cargo.toml",
+        *(decoder / f"{name}Cargo.toml" for name in ("", "kdumpfile/", "map/")),
+        *decoder.glob("crates/*/Cargo.toml"),
+    ]
+    names = [re.findall(r'^name = "(.*)"', m.read_text(), re.MULTILINE)[0] for m in manifests]
+    sh(
+        "cargo", "package", "-q", "--no-verify", "--offline", "--locked", "--allow-dirty",
+        "--target-dir", work, *(f"-p{name}" for name in names), cwd=TOP)  # fmt: skip
+    assert len(list(work.glob("package/*.crate"))) == len(names) > 10
+
+
 def test_make_install(work: Path, sh: Run) -> None:
     to = work / "dest"
     (to / "opt/other").mkdir(parents=True)
