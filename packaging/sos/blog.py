@@ -3,12 +3,6 @@
 
 from sos.report.plugins import IndependentPlugin, Plugin, PluginOpt
 
-# Of each component. Nothing reads the others: "stream" has no end.
-FILES = (
-    "enable", "level", "mode", "private", "size_kb", "ring_kb", "warn_share", "probes", "trigger",
-    "stats",
-)  # fmt: skip
-
 
 class Blog(Plugin, IndependentPlugin):
     short_desc = "BLog, the binary kernel logger"
@@ -17,9 +11,7 @@ class Blog(Plugin, IndependentPlugin):
     kernel_mods = ("blog",)
     files = ("/sys/kernel/tracing/blog", "/sys/kernel/debug/blog")
     option_list = [
-        PluginOpt(
-            "size", default=64, val_type=int, desc="MiB of each component's snapshot, at most"
-        )
+        PluginOpt("size", default=64, val_type=int, desc="MiB of what is saved, at most")
     ]
 
     def setup(self):
@@ -34,17 +26,12 @@ class Blog(Plugin, IndependentPlugin):
         if place is None:
             return
         self.add_copy_spec([f"{place}/stats", f"{place}/control"])
-        mib = self.get_option("size")
-        for name in sorted(self.listdir(place)):
-            component = f"{place}/{name}"
-            if not self.path_exists(f"{component}/snapshot"):
-                continue
-            self.add_copy_spec([f"{component}/{file}" for file in FILES])
-            # A file there has no size that sos could compare with a limit.
-            self.add_cmd_output(
-                f"head -c {mib << 20} {component}/snapshot",
-                suggest_filename=f"{name}.snapshot",
-                binary=True,
-                to_file=True,
-                sizelimit=mib + 1,
-            )
+        # With all settings, the kernel log and side tables. What a limit cuts off is at its end.
+        size = self.get_option("size")
+        self.add_cmd_output(
+            f"sh -c 'blog-decode save -o - | head -c {size << 20}'",
+            suggest_filename="blog",
+            binary=True,
+            to_file=True,
+            sizelimit=size + 1,
+        )

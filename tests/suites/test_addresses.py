@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import selftests
 import vm
-from conftest import TOP, Run, Tap
+from conftest import TOP, Run, Tap, for_guest
 
 pytestmark = pytest.mark.kernels("uml")
 
@@ -118,6 +118,21 @@ def locked(work: Path, decoder: Path, sh: Run, level: str) -> Files:
 def raised(work: Path, decoder: Path, sh: Run) -> Files:
     """Locked down step by step."""
     return locked(work, decoder, sh, "none")
+
+
+def test_a_member_saves_what_it_may_see(work: Path, decoder: Path, sh: Run) -> None:
+    """Without the kernel's log, which it may not read. Others save nothing."""
+    kernel, programs = vm.kernel("uml"), for_guest(decoder, work / "blog-decode")
+    files = kernel.files() | {"as": selftests.install(work)["selftests/blog"] / "as"}
+    result = vm.run(work / "save", kernel, TOP / "tests/guest/e2e/save.sh",
+                    files=files, programs=programs, machine=vm.Machine(1, 512))  # fmt: skip
+    saved = Files(left(result), decoder, sh, "all")
+    saved.hides("saved")
+    said = (saved.folder / "saved.err").read_text()
+    assert "/dev/kmsg: Operation not permitted; the file has no kernel log" in said
+    assert "lines of the kernel log" not in said
+    assert "permission denied" in (saved.folder / "nobody.err").read_text()
+    assert (saved.folder / "nobody").read_text() == "2\n"
 
 
 def at_integrity(files: Files, name: str) -> None:

@@ -186,6 +186,14 @@ def test_decoder(work: Path, programs: dict[str, Path], decoder: Path, tap: Tap,
     assert not [line for line in lines if line.startswith("blog-decode: ")]
     shown = sum(line.startswith("queue Read") for line in lines)
     assert shown == int((result.out / "reads").read_text())
+    # What was saved decodes where there is nothing else.
+    for name in ("saved", "redacted"):
+        alone = work / f"alone-{name}"
+        alone.mkdir()
+        (result.out / name).rename(alone / name)
+        said = sh(decoder, "--modules", "/nowhere", "--format", "{host} {message}", alone / name)
+        assert "queue Read" in said and "blog-decode: " not in said, said
+    assert "of the kernel log" in (result.out / "saved.err").read_text()
 
 
 @pytest.mark.kernels("x86")

@@ -81,7 +81,7 @@ use {
         live, merge, open, output, queue, sidetable, spans,
     },
     blog_export as export,
-    blog_file::{error, record, snapshot},
+    blog_file::{error, record, snapshot, unpack},
     blog_table as blogfmt, blog_vmcore as vmcore, blog_wire as wire,
 };
 

@@ -3,8 +3,8 @@
 //! Files and directories that a command makes, which appear when they are complete.
 //!
 //! Until then, they have another name in the same directory: `.blog-decode` and some letters. If
-//! something fails, they are removed. They never replace an existing file. Only the owner may read
-//! them, since a log may contain anything.
+//! something fails, they are removed. They never replace an existing file without `--force`. Only
+//! the owner may read them, since a log may contain anything.
 
 use std::{
     fs::{self, File},
@@ -17,12 +17,17 @@ use tempfile::Builder;
 /// The name that stands for standard output.
 const STDOUT: &str = "-";
 const PREFIX: &str = ".blog-decode";
+/// Why a directory isn't made.
+#[cfg(any(feature = "ctf", feature = "parquet"))]
+const EXISTS: &str = "exists already";
 /// The error of a write to a pipe that nobody reads any more.
 pub const CLOSED: &str = "closed pipe";
 
-/// Makes the file `path` of what `write` writes; `-` is standard output.
+/// Makes the file `path` of what `write` writes; `-` is standard output. `may_replace`: a file that is
+/// there goes.
 pub fn file<T>(
     path: &Path,
+    may_replace: bool,
     write: impl FnOnce(&mut dyn Write) -> Result<T, String>,
 ) -> Result<T, String> {
     let told = |e| told(path, &e);
@@ -36,12 +41,23 @@ pub fn file<T>(
         let mut out = BufWriter::new(File::options().write(true).open(path).map_err(told)?);
         return commit(write(&mut out)?, &mut out, told);
     }
-    free(path).map_err(told)?;
+    if path.is_dir() {
+        return Err(format!("{}: is a directory", path.display()));
+    }
+    if !may_replace {
+        free(path, "exists already: remove it, or use --force").map_err(told)?;
+    }
     let part = Builder::new().prefix(PREFIX).tempfile_in(parent(path));
     let mut out = BufWriter::new(part.map_err(told)?);
     let result = write(&mut out)?;
     let part = out.into_inner().map_err(|e| told(e.into_error()))?;
-    part.persist_noclobber(path).map_err(|e| told(e.error))?;
+    // Some file systems say only now that they are full.
+    part.as_file().sync_all().map_err(told)?;
+    let named = match may_replace {
+        true => part.persist(path),
+        false => part.persist_noclobber(path),
+    };
+    named.map_err(|e| told(e.error))?;
     Ok(result)
 }
 
@@ -70,14 +86,14 @@ pub fn directory<T>(
     if path.as_os_str() == STDOUT {
         return Err("this form is a directory: give its name with -o".into());
     }
-    free(path).map_err(told)?;
+    free(path, EXISTS).map_err(told)?;
     let part = Builder::new()
         .prefix(PREFIX)
         .permissions(PermissionsExt::from_mode(0o700))
         .tempdir_in(parent(path))
         .map_err(told)?;
     let result = write(part.path())?;
-    free(path).and_then(|()| fs::rename(part.path(), path)).map_err(told)?;
+    free(path, EXISTS).and_then(|()| fs::rename(part.path(), path)).map_err(told)?;
     // It isn't there any more, so there is nothing to remove.
     let _ = part.keep();
     Ok(result)
@@ -91,9 +107,9 @@ fn told(path: &Path, e: &io::Error) -> String {
 }
 
 /// Nothing has this name yet, not even a link that leads nowhere.
-fn free(path: &Path) -> io::Result<()> {
+fn free(path: &Path, why: &'static str) -> io::Result<()> {
     match fs::symlink_metadata(path) {
-        Ok(_) => Err(io::Error::other("exists already")),
+        Ok(_) => Err(io::Error::other(why)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(e) => Err(e),
     }

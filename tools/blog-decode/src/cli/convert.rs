@@ -84,10 +84,10 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
         }),
         #[cfg(not(feature = "ctf"))]
         Form::Ctf => lacks!("CTF", "ctf"),
-        Form::Perfetto => atomic_output::file(&args.output, |out| {
+        Form::Perfetto => atomic_output::file(&args.output, args.force, |out| {
             told(to_perfetto(pairs, &mut each, out)).map(|n| odd = n)
         }),
-        Form::Html => atomic_output::file(&args.output, |out| {
+        Form::Html => atomic_output::file(&args.output, args.force, |out| {
             let hang = hang(input, &session.filter);
             told(html(input, (pairs, &hang), &mut each, out)).map(|n| odd = n)
         }),
@@ -98,9 +98,9 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
         #[cfg(not(feature = "parquet"))]
         Form::Parquet => lacks!("Parquet", "parquet"),
         #[cfg(feature = "otlp")]
-        Form::Otlp => {
-            atomic_output::file(&args.output, |out| told(otlp(&mut each, out)).map(|n| odd = n))
-        }
+        Form::Otlp => atomic_output::file(&args.output, args.force, |out| {
+            told(otlp(&mut each, out)).map(|n| odd = n)
+        }),
         #[cfg(not(feature = "otlp"))]
         Form::Otlp => lacks!("OTLP", "otlp"),
         // Made above: it takes no records.
@@ -266,6 +266,7 @@ pub fn report(args: &Report) -> Result<Status, Failure> {
         filters: args.filters.clone(),
         logs: args.logs.clone(),
         jobs: args.jobs,
+        force: args.force,
     })
 }
 

@@ -34,7 +34,8 @@ pub fn extract(args: &Convert) -> Result<Status, Failure> {
     if !is_plain || has_filters || !args.spans.span.is_empty() {
         return Err("--to snapshot takes all of one crash dump, and nothing else".into());
     }
-    let (extracted, is_whole) = atomic_output::file(&args.output, |out| read(dump, out))?;
+    let (extracted, is_whole) =
+        atomic_output::file(&args.output, args.force, |out| read(dump, out))?;
     let Extracted { components, rings, pages, records, tasks, .. } = extracted;
     let said = format!(
         "{components} components, {tasks} tasks, {rings} rings, {pages} pages, {records} records"
@@ -81,13 +82,13 @@ fn snapshot(dump: &[PathBuf]) -> Result<(Snapshot, bool), String> {
 }
 
 /// What a dump is called: as its first file.
-fn name(dump: &[PathBuf]) -> String {
+pub fn name(dump: &[PathBuf]) -> String {
     let first = dump.first();
     first.map_or_else(String::new, |path| path.display().to_string())
 }
 
 /// Extracts to `out`, and reports what was wrong.
-fn read(dump: &[PathBuf], out: &mut dyn Write) -> Result<(Extracted, bool), String> {
+pub fn read(dump: &[PathBuf], out: &mut dyn Write) -> Result<(Extracted, bool), String> {
     let name = name(dump);
     let core = vmcore::open(dump).map_err(|e| format!("{name}: {e}"))?;
     if let Some(problem) = &core.problem {
@@ -98,6 +99,8 @@ fn read(dump: &[PathBuf], out: &mut dyn Write) -> Result<(Extracted, bool), Stri
     let extracted = vmcore::extract_with(&core.memory, core.root, core.crashed, out, &mut tick);
     drop(progress);
     let extracted = extracted.map_err(|e| match e {
+        // By the writer, which says it itself
+        Error::Io(e) if e.get_ref().is_some() => e.to_string(),
         Error::Io(e) => format!("the snapshot can't be written: {e}"),
         e => format!("{name}: {e}"),
     })?;

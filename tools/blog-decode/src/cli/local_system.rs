@@ -7,6 +7,9 @@ use std::{fs, io, path::Path};
 
 use super::args::{DEBUGFS, TRACEFS};
 
+/// Where the kernel has the module.
+pub const MODULE: &str = "/sys/module/blog";
+
 /// The message for a file in BLog's directory that can't be opened, read or written.
 pub fn explain_missing(path: &Path, e: &io::Error) -> String {
     let why = match e.kind() {
@@ -28,7 +31,7 @@ fn missing(path: &Path) -> Option<String> {
     if !path.starts_with(TRACEFS) && !path.starts_with(DEBUGFS) {
         return None;
     }
-    let is_loaded = Path::new("/sys/module/blog").exists();
+    let is_loaded = Path::new(MODULE).exists();
     absent(&read("/proc/cmdline"), &read("/proc/mounts"), is_loaded).map(Into::into)
 }
 

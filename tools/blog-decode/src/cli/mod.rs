@@ -20,6 +20,7 @@
 //! follow.rs  show --follow: records as they come
 //! record.rs  record: streams or snapshots into a directory
 //! poll.rs    waits for input and for signals
+//! save.rs    save: one file that any machine can decode
 //! convert.rs convert: files for other programs
 //! tasks.rs   tasks: what each task did last
 //! spans.rs   spans: the times from one record to another
@@ -44,6 +45,7 @@ mod print;
 mod progress;
 mod record;
 pub mod report;
+mod save;
 mod session;
 mod show;
 mod sites;
@@ -107,11 +109,13 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
     };
     let result = match &command {
         Command::Show(args) if args.follow => follow::follow(args),
+        Command::Show(args) if args.about => save::about(args),
         Command::Show(args) => show::show(args),
         Command::Record(args) => record::record(args),
         Command::Stats(args) => stats::stats(args),
         Command::Sites(args) => sites::sites(args),
         Command::Convert(args) => convert::convert(args),
+        Command::Save(args) => save::save(args),
         Command::Tasks(args) => tasks::tasks(args),
         Command::Report(args) => convert::report(args),
         Command::Spans(args) => spans::spans(args),

@@ -5,12 +5,11 @@
 //! ```text
 //! DIR/blog.000001.stream   captures, or with --every: blog.000001.snapshot
 //! DIR/blog.000002.part     the file being written; it becomes .stream when it is full
-//! DIR/tables/ID.blogfmt    side tables of the images, by build ID
 //! ```
 //!
-//! Whatever happens, the content of a file decodes: the table of an image is on disk before the
-//! first bytes that name the image. A separate thread searches tables, as a stream doesn't wait;
-//! what comes meanwhile is held.
+//! Whatever happens, the content of a file decodes: each has the side tables of its images, and the
+//! table of an image is on disk before the first bytes that name the image. A separate thread
+//! searches tables, as a stream doesn't wait; what comes meanwhile is held.
 //!
 //! Numbers continue those of existing files. [`Split`] cuts a stream into files, each of which
 //! decodes alone. When all files together exceed the limit, the oldest go. A .part file was left by
@@ -18,7 +17,7 @@
 //! name, but isn't known for a recording, is reported and stays.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
@@ -29,10 +28,9 @@ use std::{
 };
 
 use rustix::fs::{flock, FlockOperation};
-use tempfile::Builder;
 
 use super::{
-    args::{Record, TablePaths},
+    args::Record,
     local_system::explain_missing,
     poll::{streams, wait, PollResult, PollSource, Signals, CHUNK},
     report::{complain, Failure, Status},
@@ -42,10 +40,10 @@ use crate::{
     blogfmt::{bytes::hex, source::Source},
     captures::beside,
     error::Error,
-    open::{PART, TABLES},
-    sidetable::{build_id, find_file, read_table},
+    open::PART,
+    sidetable::{build_id, find_file},
     snapshot::{split::Split, text, Snapshot, FILE_HEADER},
-    wire::file::{Image, FILE_MAGIC},
+    wire::file::{Image, Kind, FILE_MAGIC, SECTION_MAX},
 };
 
 /// Name of files.
@@ -206,8 +204,9 @@ struct Out {
     kind: &'static str,
     split: Split,
     part: Part,
-    /// What waits for tables.
+    /// What waits for tables, and the build IDs of those that were asked for.
     held: Vec<u8>,
+    asked: HashSet<Vec<u8>>,
     /// Size of the file when it had all that is at the beginning of each.
     start: u64,
 }
@@ -220,6 +219,7 @@ impl Out {
             split: Split::default(),
             part: dir.create(kind)?,
             held: Vec::new(),
+            asked: HashSet::new(),
             start: 0,
         })
     }
@@ -228,8 +228,8 @@ impl Out {
     fn write(&mut self, bytes: &[u8], dir: &mut Dir<'_>) -> Result<(), String> {
         let fed = self.split.feed(bytes, &mut self.held);
         fed.map_err(|e| format!("{}: {e}", self.from))?;
-        dir.ask_for_tables(&self.split);
-        dir.take_tables(None, &self.split);
+        dir.ask_for_tables(&self.split, &mut self.asked);
+        self.take_tables(None, dir)?;
         if dir.is_searching() && self.held.len() < HELD_MAX || self.held.is_empty() {
             return Ok(());
         }
@@ -242,6 +242,31 @@ impl Out {
             let next = dir.create(self.kind)?;
             std::mem::replace(&mut self.part, next).finish(dir)?;
         }
+        Ok(())
+    }
+
+    /// Hears which tables were found, and puts these before what is held; waits for the first one so
+    /// long. What is recorded may itself have a table, of a probe.
+    fn take_tables(&mut self, limit: Option<Duration>, dir: &mut Dir<'_>) -> Result<(), String> {
+        for (name, id, table) in dir.answers(limit) {
+            if self.split.tables.contains(&id) {
+                continue;
+            }
+            match table {
+                Some(table) => self.split.add(Kind::SideTable, &table, &mut self.held)?,
+                // It was reported, or will be.
+                None if !dir.known.insert(id.clone()) => {}
+                None => {
+                    let what = format!(
+                        "{name}: no side table of build ID {}; without it, its records will not \
+                         decode elsewhere",
+                        hex(&id)
+                    );
+                    dir.missing.push((id, what));
+                }
+            }
+        }
+        dir.tell_missing(&self.split);
         Ok(())
     }
 
@@ -258,9 +283,9 @@ impl Out {
     /// Writes the buffered sections, and closes the file. `has_ended`: its source has ended.
     fn finish(mut self, dir: &mut Dir<'_>, has_ended: bool) -> Result<(), String> {
         while dir.is_searching() {
-            dir.take_tables(Some(LOOK), &self.split);
+            self.take_tables(Some(LOOK), dir)?;
         }
-        dir.take_tables(None, &self.split);
+        self.take_tables(None, dir)?;
         let rest = self.split.end();
         let rest = rest.map_err(|e| format!("{}: {e}", self.from));
         let written = rest.and_then(|(rest, damage)| {
@@ -297,8 +322,8 @@ struct Dir<'a> {
     found: Receiver<Found>,
     searched: Vec<(String, Vec<u8>)>,
     until: Instant,
-    known: Vec<Vec<u8>>,
-    /// Build IDs of images that have records, and what to report of those without a table.
+    /// Build IDs of images without a table, of those that have records, and what to report.
+    known: HashSet<Vec<u8>>,
     used: HashSet<Vec<u8>>,
     missing: Vec<(Vec<u8>, String)>,
     written: u64,
@@ -307,8 +332,8 @@ struct Dir<'a> {
     status: Status,
 }
 
-/// An image and its build ID, and whether its table is on disk.
-type Found = (String, Vec<u8>, io::Result<()>);
+/// An image and its build ID, and its table if there is one.
+type Found = (String, Vec<u8>, Option<Vec<u8>>);
 
 /// The number of a file that has a name of ours, and whether it is complete.
 fn number(name: &str) -> Option<(u64, bool)> {
@@ -398,8 +423,7 @@ fn make_file(path: &Path) -> io::Result<File> {
 impl<'a> Dir<'a> {
     fn open(args: &'a Record) -> Result<Self, String> {
         let told = |e: io::Error| format!("{}: {e}", args.output.display());
-        let tables = args.output.join(TABLES);
-        make_dir(&args.output).and_then(|()| make_dir(&tables)).map_err(told)?;
+        make_dir(&args.output).map_err(told)?;
         let lock = File::open(&args.output).map_err(told)?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive)
             == Err(rustix::io::Errno::WOULDBLOCK)
@@ -423,9 +447,17 @@ impl<'a> Dir<'a> {
         let paths = args.tables.clone();
         let beside = beside(args.stream.iter().map(PathBuf::as_path));
         thread::spawn(move || {
+            let mut known = HashMap::<Vec<u8>, Vec<u8>>::new();
             for (name, id) in asked {
-                let done = add_table(&tables, &name, &id, &paths, &beside);
-                if answer.send((name, id, done)).is_err() {
+                if let Some(bytes) = known.get(&id) {
+                    let _ = answer.send((name, id, Some(bytes.clone())));
+                    continue;
+                }
+                let table = find_file(&id, &name, &paths.sidetable, &beside, &paths.modules);
+                let bytes = table.and_then(|table| table.encode().ok());
+                let bytes = bytes.filter(|bytes| bytes.len() as u64 <= SECTION_MAX);
+                known.extend(bytes.iter().map(|bytes| (id.clone(), bytes.clone())));
+                if answer.send((name, id, bytes)).is_err() {
                     break;
                 }
             }
@@ -439,7 +471,7 @@ impl<'a> Dir<'a> {
             found,
             searched: Vec::new(),
             until: Instant::now(),
-            known: Vec::new(),
+            known: HashSet::new(),
             used: HashSet::new(),
             missing: Vec::new(),
             written: 0,
@@ -492,23 +524,19 @@ impl<'a> Dir<'a> {
         Some(size)
     }
 
-    /// Has the side tables of images put beside the files.
-    fn ask_for_tables(&mut self, split: &Split) {
+    /// Has the side tables of new images looked for.
+    fn ask_for_tables(&mut self, split: &Split, asked: &mut HashSet<Vec<u8>>) {
         for image in &split.images {
             let id = build_id(image).to_vec();
-            let is_known = self.known.contains(&id) || split.tables.contains(&id);
-            if id.is_empty() || image.count == 0 || is_known {
+            let has_one = id.is_empty() || image.count == 0 || split.tables.contains(&id);
+            if has_one || !asked.insert(id.clone()) {
                 continue;
             }
-            self.known.push(id.clone());
-            self.ask_for(text(&image.name), id);
-        }
-    }
-
-    fn ask_for(&mut self, name: String, id: Vec<u8>) {
-        if self.ask.send((name.clone(), id.clone())).is_ok() {
-            self.searched.push((name, id));
-            self.until = Instant::now() + SEARCH;
+            let name = text(&image.name);
+            if self.ask.send((name.clone(), id.clone())).is_ok() {
+                self.searched.push((name, id));
+                self.until = Instant::now() + SEARCH;
+            }
         }
     }
 
@@ -530,30 +558,16 @@ impl<'a> Dir<'a> {
         }
     }
 
-    /// Hears what became of them; waits for the first one so long. What is recorded may itself have
-    /// a table, of a probe.
-    fn take_tables(&mut self, limit: Option<Duration>, split: &Split) {
+    /// What was found so far; waits for the first one so long.
+    fn answers(&mut self, limit: Option<Duration>) -> Vec<Found> {
         let first = limit.map(|limit| self.found.recv_timeout(limit));
         if matches!(first, Some(Err(RecvTimeoutError::Disconnected))) {
             self.until = Instant::now();
         }
         let first = first.and_then(Result::ok);
         let all: Vec<Found> = first.into_iter().chain(self.found.try_iter()).collect();
-        for (name, id, done) in all {
-            self.searched.retain(|(_, searched)| *searched != id);
-            let Err(e) = done else { continue };
-            if split.tables.contains(&id) {
-                continue;
-            }
-            if is_full(&e) && self.remove_oldest().is_some() {
-                complain(REMOVED);
-                self.ask_for(name, id);
-                continue;
-            }
-            let what = format!("{name}: {e}; without it, its records will not decode elsewhere");
-            self.missing.push((id, what));
-        }
-        self.tell_missing(split);
+        self.searched.retain(|(_, searched)| !all.iter().any(|(_, id, _)| id == searched));
+        all
     }
 
     /// Reports tables that are missing, once there are records that need them.
@@ -580,34 +594,6 @@ impl<'a> Dir<'a> {
 /// ENOSPC, EDQUOT.
 fn is_full(e: &io::Error) -> bool {
     matches!(e.raw_os_error(), Some(28 | 122))
-}
-
-/// Puts the side table of a build into a directory, where it is then as a whole, or not at all.
-fn add_table(
-    dir: &Path,
-    name: &str,
-    id: &[u8],
-    paths: &TablePaths,
-    beside: &[PathBuf],
-) -> io::Result<()> {
-    let target = dir.join(format!("{}.blogfmt", hex(id)));
-    if let Ok(Some(_)) = read_table(&target, |found| found == id) {
-        return Ok(());
-    }
-    if fs::symlink_metadata(&target).is_ok() {
-        let what = format!("{} is no side table of this build", target.display());
-        return Err(io::Error::other(what));
-    }
-    let table = find_file(id, name, &paths.sidetable, beside, &paths.modules);
-    let Some(bytes) = table.and_then(|table| table.encode().ok()) else {
-        let what = format!("no side table of build ID {}", hex(id));
-        return Err(io::Error::other(what));
-    };
-    let mut part = Builder::new().tempfile_in(dir)?;
-    part.write_all(&bytes)?;
-    part.as_file().sync_all()?;
-    part.persist_noclobber(&target).map_err(|e| e.error)?;
-    File::open(dir)?.sync_all()
 }
 
 /// A file that is being written.

@@ -27,12 +27,14 @@ use std::{
 use crate::{
     boot::Boot,
     clock::LogClock,
+    error::Error,
     kind,
     merge::Stream,
     record::{Task, Writer},
-    snapshot::RingPages,
+    snapshot::{RingPages, Snapshot},
     transport::{self, Origin},
     unpack::{self, Lost},
+    wire::file::{Kind, FILE_MAGIC},
 };
 
 /// A longer line is cut into several.
@@ -151,7 +153,8 @@ impl LogProblems {
 }
 
 impl Log {
-    /// Opens a log of the machine and boot of snapshot number `file`.
+    /// Opens a log of the machine and boot of snapshot number `file`: a text, or a saved snapshot that
+    /// has one.
     pub fn open(
         kind: LogKind,
         path: &Path,
@@ -161,7 +164,10 @@ impl Log {
     ) -> io::Result<Self> {
         let input: Box<dyn Read> = match path.as_os_str() == "-" {
             true => Box::new(io::stdin()),
-            false => Box::new(File::open(path)?),
+            false => match saved(path)? {
+                Some(log) => Box::new(io::Cursor::new(log)),
+                None => Box::new(File::open(path)?),
+            },
         };
         let mut this = Self::new(kind, input, clock, file, boot)?;
         this.told.name = path.display().to_string();
@@ -342,6 +348,25 @@ impl Log {
             self.order = self.order.max(self.boot.axis(line.time));
         }
     }
+}
+
+/// The kernel log in a saved snapshot; `None`: the file is none, or has no kernel log.
+fn saved(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut start = Vec::new();
+    // A pipe is read once.
+    if path.metadata()?.is_file() {
+        let input = unpack::reader(File::open(path)?)?;
+        // What can't be unpacked is reported with the log.
+        let _ = input.take(FILE_MAGIC.len() as u64).read_to_end(&mut start);
+    }
+    if start != FILE_MAGIC {
+        return Ok(None);
+    }
+    let told = |e: Error| io::Error::other(e.kind().clone());
+    let all = Snapshot::open_all(path, &mut |_, _| {}).map_err(told)?;
+    let logs = all.iter().map(|file| file.text(Kind::KernelLog));
+    let log = logs.collect::<Result<Vec<_>, _>>().map_err(told)?.concat();
+    Ok((!log.is_empty()).then_some(log))
 }
 
 enum Lines {

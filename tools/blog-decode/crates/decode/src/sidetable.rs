@@ -231,7 +231,11 @@ impl Tables {
         let wanted = Wanted::new(images);
         let mut this = Self::default();
         for bytes in own {
-            let path = Path::new("side table of a probe");
+            let path = Path::new("side table in the file");
+            // Each file of a recording has it.
+            if Head::parse(bytes).is_ok_and(|head| this.found.contains_key(&head.build_id)) {
+                continue;
+            }
             let table = Table::decode(bytes).map_err(Error::File);
             if let Err(e) = table.and_then(|table| this.add(path, table, &wanted)) {
                 this.problem(path, &e.to_string(), true);

@@ -10,12 +10,12 @@
 use std::{
     error, fmt,
     fs::File,
-    io::{self, BufRead, Read},
+    io::{self, BufRead, BufWriter, Read, Write},
     mem,
     path::Path,
 };
 
-use flate2::bufread::GzDecoder;
+use flate2::{bufread::GzDecoder, write::GzEncoder, Compression};
 use liblzma::{
     bufread::XzDecoder,
     stream::{Error as XzError, Stream},
@@ -91,6 +91,32 @@ impl fmt::Display for Lost {
 
 impl error::Error for Lost {}
 
+/// Packs what is written to it, by gzip.
+pub struct Packer<W: Write>(BufWriter<GzEncoder<W>>);
+
+impl<W: Write> Packer<W> {
+    /// Starts a file.
+    pub fn new(to: W) -> Self {
+        // A few bytes a call would cost the encoder most of its time.
+        Self(BufWriter::with_capacity(WINDOW, GzEncoder::new(to, Compression::default())))
+    }
+
+    /// Ends it.
+    pub fn finish(self) -> io::Result<W> {
+        self.0.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
+    }
+}
+
+impl<W: Write> Write for Packer<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// Whether a regular file is packed.
 pub fn is_packed(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
@@ -124,7 +150,7 @@ pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 /// Unpacks at most `max` bytes to a file; the answer is what is lost of them. Where there are only
 /// zeros, it has holes.
 pub fn to_file(from: impl Read, mut to: &File, max: u64) -> io::Result<Option<String>> {
-    use std::io::{Seek, SeekFrom, Write};
+    use std::io::{Seek, SeekFrom};
     let mut from = reader(from)?;
     let (mut lost, mut size) = (None, 0u64);
     let mut buffer = vec![0; 16 * HOLE];

@@ -7,12 +7,10 @@ use std::io::{self, Write};
 
 use crate::{
     record::Version,
+    snapshot::split::header,
     wire::{
         field::Field,
-        file::{
-            Clock, ClockPair, End, FileHeader, Kind, Page, PageEnd, SectionHeader, ENDIAN,
-            FILE_MAGIC, SECTION_MAGIC, VERSION,
-        },
+        file::{Clock, ClockPair, End, Kind, Page, PageEnd, SectionHeader, SECTION_MAGIC},
         hits::Counts,
         page::PageInfo,
     },
@@ -36,16 +34,7 @@ pub(super) struct Out<W> {
 impl<W: Write> Out<W> {
     /// Starts a file with records of this version.
     pub(super) fn new(mut to: W, version: Version) -> io::Result<Self> {
-        let header = FileHeader {
-            magic: FILE_MAGIC,
-            version: VERSION,
-            endian: ENDIAN,
-            wire_version: version.number(),
-            header_size: FileHeader::SIZE as u32,
-            flags: 0,
-            crc: 0,
-        };
-        to.write_all(&summed(header.bytes()))?;
+        to.write_all(&header(version, 0))?;
         Ok(Self { to, payload: Vec::new(), end: End { sections: 0, reserved: [0; 3] } })
     }
 

@@ -31,7 +31,7 @@ pub use self::{
     input::{InputArgs, Logs, TablePaths},
     live::Record,
     output::{Color, Form, Jobs, Look, Output, TimeArg},
-    saved::{Check, Convert, Report, Show, Sites, Tasks},
+    saved::{Check, Convert, Report, Save, Show, Sites, Tasks},
 };
 
 /// Where the kernel may have the files of BLog.
@@ -145,6 +145,8 @@ pub enum Command {
     Tasks(Box<Tasks>),
     /// Write a report for a browser, in one file: who holds up whom, lanes, spans and records
     Report(Box<Report>),
+    /// Write one file that any machine can decode: records, side tables, kernel log, settings
+    Save(Box<Save>),
     /// Print the times from one record to another: percentiles, and the slowest
     Spans(Box<Spans>),
     /// Check that files add up: each record that was taken is there, or counted as gone

@@ -62,6 +62,10 @@ pub struct Show {
     #[arg(long, value_name = "OLD", conflicts_with_all = ["host", "dmesg", "ftrace", "stats"])]
     pub newer_than: Option<PathBuf>,
 
+    /// Print what a file of "save" has besides records: versions, settings, side tables
+    #[arg(long, conflicts_with_all = ["follow", "newer_than", "count", "json", "csv", "format"])]
+    pub about: bool,
+
     /// Don't start a pager: on a terminal, $PAGER or less shows the records
     #[arg(long)]
     pub no_pager: bool,
@@ -124,6 +128,10 @@ pub struct Convert {
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
 
+    /// Replace the file, if it exists
+    #[arg(long)]
+    pub force: bool,
+
     #[command(flatten)]
     pub spans: SpanArgs,
 
@@ -159,6 +167,10 @@ pub struct Report {
     #[arg(short, long, value_name = "PATH", default_value = "report.html")]
     pub output: PathBuf,
 
+    /// Replace the file, if it exists
+    #[arg(long)]
+    pub force: bool,
+
     #[command(flatten)]
     pub spans: SpanArgs,
 
@@ -186,6 +198,52 @@ Examples:
 Exit status:
   0  everything is in the report
   1  a partial result, or no record matches; standard error has more
+  2  nothing was written, or wrong usage";
+
+/// Options of `save`.
+#[derive(Args, Debug)]
+#[command(after_help = SAVE_HELP)]
+pub struct Save {
+    #[command(flatten)]
+    pub input: InputArgs,
+
+    /// The file to write; it must not exist yet. - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+
+    /// Replace the file, if it exists
+    #[arg(long)]
+    pub force: bool,
+
+    /// Leave out the kernel log, the name of the machine, and private arguments
+    #[arg(long)]
+    pub redact: bool,
+
+    /// Add this kernel log: the output of dmesg, or a console (repeatable)
+    #[arg(long, value_name = "FILE", conflicts_with = "redact")]
+    pub dmesg: Vec<PathBuf>,
+}
+
+const SAVE_HELP: &str = "\
+The file has all records of its sources, and the side tables of their images, so any machine can
+decode it, without other files. From this system, it also has the kernel log, the settings of
+BLog, and versions: \"show --about FILE\" prints these, \"show --dmesg FILE FILE\" puts the kernel
+log between the records. It is packed by gzip, and only its owner may read it. Standard error has
+what a reader of the file can see.
+
+With --redact, the text of a private argument becomes as many asterisks; other private arguments,
+and their hashes, become <private>. This needs all side tables.
+
+Examples:
+  sudo blog-decode save -o box.blog
+  blog-decode save --dmesg dmesg.202611211013 -o crash.blog /var/crash/dump.202611211013
+  blog-decode save --redact -o redacted.blog box.blog
+  sudo blog-decode save -o last.blog /sys/kernel/tracing/blog/previous/snapshot
+  ssh box sudo blog-decode save -o - > box.blog
+
+Exit status:
+  0  everything was saved
+  1  records lack their side tables, or a source is damaged; standard error has more
   2  nothing was written, or wrong usage";
 
 /// Options of `tasks`.

@@ -24,7 +24,8 @@ use crate::{
     error::Error,
     record::Version,
     wire::types::{
-        take_tail, TypeCode, I64, I8, LONG, LONG_SIZE, MAX_TAIL, POINTER, PRIVATE, RESULT, U64, U8,
+        take_tail, Privacy, TypeCode, I64, I8, LONG, LONG_SIZE, MAX_TAIL, POINTER, PRIVATE, RESULT,
+        U64, U8,
     },
 };
 
@@ -402,6 +403,26 @@ impl Template {
     ) -> Option<Value<'a>> {
         let (ty, slot) = (self.types.get(i)?, slots.get(i)?);
         Some(Value { ty, fixed: slot.fixed(payload)?, tail: slot.tail(payload)? })
+    }
+
+    /// Whether an argument is private.
+    pub fn has_private(&self) -> bool {
+        self.types.iter().any(|ty| matches!(ty.kind, Kind::Private(_)))
+    }
+
+    /// Takes the values of private arguments out of a payload, whose length stays: a text that was
+    /// kept becomes as many asterisks.
+    pub fn hide_private(&self, payload: &mut [u8], slots: &[ArgumentSlot]) {
+        let all = self.types.iter().zip(self.slots(slots));
+        for (_, slot) in all.filter(|(ty, _)| matches!(ty.kind, Kind::Private(_))) {
+            let range = |at: u32, len: u32| at as usize..(at + len) as usize;
+            if slot.whole > 0 {
+                payload[range(slot.tail_at, slot.stored)].fill(b'*');
+            } else if let [tag, rest @ ..] = &mut payload[range(slot.at, slot.fixed)] {
+                *tag = Privacy::Omit as u8;
+                rest.fill(0);
+            }
+        }
     }
 
     /// Names and values of all arguments, and how many bytes of each were not stored.

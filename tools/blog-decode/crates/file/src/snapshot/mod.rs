@@ -41,8 +41,8 @@ use crate::{
     wire::{
         file as wire,
         file::{
-            Clock, ClockPair, ComponentSection, FileHeader, Image, Page, PageEnd, SectionHeader,
-            System, Task, Wait, NAME_MAX,
+            Clock, ClockPair, ComponentSection, FileHeader, Image, Kind, Page, PageEnd,
+            SectionHeader, System, Task, Wait, NAME_MAX,
         },
         name,
         page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
@@ -157,6 +157,8 @@ pub struct Snapshot {
     /// Where in this snapshot the source begins: what was before is not needed any more. Negative:
     /// the snapshot is further on, after another.
     pub base: i64,
+    /// Where another one begins that follows in the same source.
+    end: u64,
     /// Name of the machine: what the file says, or the user; else empty.
     pub host: String,
     /// Whether that is the user's.
@@ -175,8 +177,11 @@ pub struct Snapshot {
     pub pairs: Vec<ClockPair>,
     /// Images with sites.
     pub images: Vec<Image>,
-    /// Side tables of images that are probes, as they are in files.
+    /// Side tables that it has, as they are in files: of images that are probes, and of others if a
+    /// program has saved it.
     pub tables: Vec<Vec<u8>>,
+    /// Where its kernel log and settings are, if a program has saved them, and how long each part is.
+    texts: Vec<(Kind, u64, usize)>,
     /// What tasks that have rings were doing.
     pub tasks: Vec<Task>,
     /// Which tasks wait for which locks.
@@ -242,6 +247,9 @@ impl Snapshot {
             match next.read_up(&mut tick) {
                 Ok(end) => {
                     rest = end;
+                    if let Some(before) = all.last_mut() {
+                        before.end = start;
+                    }
                     all.push(next);
                 }
                 Err(_) => {
@@ -287,6 +295,7 @@ impl Snapshot {
             name,
             source,
             base: 0,
+            end: u64::MAX,
             host: String::new(),
             given: false,
             copy: 0,
@@ -297,6 +306,7 @@ impl Snapshot {
             pairs: Vec::new(),
             images: Vec::new(),
             tables: Vec::new(),
+            texts: Vec::new(),
             tasks: Vec::new(),
             waits: Vec::new(),
             counts: Default::default(),
@@ -361,12 +371,13 @@ impl Snapshot {
         }
     }
 
-    /// Bytes from its start to the end of the source.
+    /// Bytes from its start to its end, or that of the source.
     pub fn size(&self) -> u64 {
-        self.source.size().saturating_add_signed(self.base)
+        self.source.size().saturating_add_signed(self.base).min(self.end)
     }
 
-    fn read_some(&self, at: u64, buf: &mut [u8]) -> Result<usize, Error> {
+    /// Reads from `at` on as much as there is, up to the buffer's length.
+    pub fn read_some(&self, at: u64, buf: &mut [u8]) -> Result<usize, Error> {
         let Some(at) = at.checked_add_signed(-self.base) else {
             return Ok(0);
         };
@@ -442,6 +453,19 @@ impl Snapshot {
         let n = self.read_some(page.offset, buf)?;
         buf.truncate(n);
         Ok(())
+    }
+
+    /// The kernel log or the settings that a program has saved in the file; empty: there are none.
+    pub fn text(&self, kind: Kind) -> Result<Vec<u8>, Error> {
+        let mut all = Vec::new();
+        for &(_, at, len) in self.texts.iter().filter(|(of, ..)| *of == kind) {
+            let start = all.len();
+            // A section of this length was there when it was opened.
+            all.resize(start + len, 0);
+            let n = self.read_some(at, &mut all[start..])?;
+            all.truncate(start + n);
+        }
+        Ok(all)
     }
 
     /// How many records the reader of the stream has missed before a page; `None`: the file doesn't

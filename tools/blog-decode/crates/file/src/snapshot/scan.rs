@@ -31,6 +31,10 @@ use crate::{
     },
 };
 
+/// No kernel has more images with call sites, nor more bytes of side tables.
+const SIDE_TABLES: usize = 8 * wire::TABLES_MAX;
+const SIDE_TABLE_BYTES: usize = 256 << 20;
+
 /// What a section says of a ring.
 pub enum Part {
     /// Nothing.
@@ -93,6 +97,9 @@ pub struct Sections {
     pub clocks: u64,
     /// How many were about images.
     pub images: u64,
+    /// Side tables of images, and their bytes.
+    side_tables: usize,
+    table_bytes: usize,
     /// By component.
     loose: HashMap<u32, Loose>,
 }
@@ -154,11 +161,24 @@ impl Sections {
                 return ends_with::<Image>(payload);
             }
             Some(Kind::Table) => {
-                if file.tables.len() >= wire::TABLES_MAX || payload.len() > wire::TABLE_MAX {
+                let probes = file.tables.len() - self.side_tables;
+                if probes >= wire::TABLES_MAX || payload.len() > wire::TABLE_MAX {
                     return None;
                 }
                 file.tables.push(payload.to_vec());
                 self.images += 1;
+            }
+            Some(Kind::SideTable) => {
+                self.table_bytes += payload.len();
+                if self.side_tables >= SIDE_TABLES || self.table_bytes > SIDE_TABLE_BYTES {
+                    return None;
+                }
+                self.side_tables += 1;
+                file.tables.push(payload.to_vec());
+                self.images += 1;
+            }
+            Some(kind @ (Kind::KernelLog | Kind::Settings)) => {
+                file.texts.push((kind, at, payload.len()));
             }
             Some(Kind::Component) => {
                 let raw = ComponentSection::read(payload)?;
@@ -200,8 +220,8 @@ impl Sections {
                 counts.extend(sites.filter(|(_, n)| *n != 0));
                 return values.next().map_or(ends_with::<u64>(rest), |_| None);
             }
-            // Another program's section, or a newer writer's.
-            Some(Kind::SideTable | Kind::KernelLog | Kind::Settings) | None => {}
+            // A newer writer's.
+            None => {}
         }
         Some(Part::None)
     }

@@ -6,22 +6,25 @@
 //! further file begins with the last of each that is not a page: [`Split`] keeps these. It numbers
 //! sections anew, so that what is missing in the stream is missing in the file, and nothing else.
 //! Components count rings that were taken from their owners: of these, each file leaves out those
-//! that earlier files have.
+//! that earlier files have. A program can add sections of its own, as side tables.
 
 use std::{
     collections::{BTreeMap, HashSet},
-    mem,
+    iter, mem,
 };
 
 use super::{
     parse_section_header, scan::list, Damage, Losses, Snapshot, ALIGN, FILE_HEADER, SECTION_HEADER,
 };
 use crate::{
-    blogfmt::{format::Table, source::Source},
+    blogfmt::{format::Head, source::Source},
     error::Error,
     record::{Item, Version, Walk},
     wire::{
-        file::{ComponentSection, Image, Kind, Page, Released, RingSection, SectionHeader},
+        file::{
+            ComponentSection, End, FileHeader, Image, Kind, Page, Released, RingSection,
+            SectionHeader, ENDIAN, FILE_MAGIC, SECTION_MAGIC, VERSION,
+        },
         page::PageInfo,
     },
 };
@@ -51,6 +54,8 @@ pub struct Split {
     /// Index of the next section as it comes, and in the file.
     next: u32,
     next_in_file: u32,
+    /// Sections of the file that were added to it.
+    added: u32,
     /// Images that it has listed.
     pub images: Vec<Image>,
     /// Ids of call sites that it has records of.
@@ -116,7 +121,7 @@ impl Split {
             self.next = header.index.saturating_add(1);
             let index = self.next_in_file.saturating_add(lost);
             self.next_in_file = index.saturating_add(1);
-            set_index(section, index);
+            renumber(section, index, self.added);
             self.keep(&header, section)?;
             match self.rebased(section) {
                 Some((_, new)) => out.extend_from_slice(&new),
@@ -126,6 +131,37 @@ impl Split {
         }
         rest.drain(..at);
         self.rest = rest;
+        Ok(())
+    }
+
+    /// Whether the header of the file has come.
+    pub fn has_begun(&self) -> bool {
+        !self.header.is_empty()
+    }
+
+    /// Adds a section before those in `held`, which are the last that came. Side tables are in all
+    /// further files, too.
+    pub fn add(&mut self, kind: Kind, payload: &[u8], held: &mut Vec<u8>) -> Result<(), Error> {
+        let start = if held.starts_with(&FILE_MAGIC) { self.header.len() } else { 0 };
+        let (mut at, mut first) = (start, self.next_in_file);
+        while let Some(raw) = held.get(at..at + SECTION_HEADER) {
+            let Some(header) = parse_section_header(raw) else {
+                at += ALIGN as usize;
+                continue;
+            };
+            let end = at + SECTION_HEADER + header.len.next_multiple_of(ALIGN) as usize;
+            let Some(section) = held.get_mut(at..end) else { break };
+            first = first.min(header.index);
+            renumber(section, header.index.saturating_add(1), 1);
+            at = end;
+        }
+        self.next_in_file = self.next_in_file.saturating_add(1);
+        self.added += 1;
+        let section = section(kind, payload, first);
+        if let Some(header) = SectionHeader::read(&section) {
+            self.keep(&header, &section)?;
+        }
+        held.splice(start..start, section);
         Ok(())
     }
 
@@ -165,7 +201,7 @@ impl Split {
                 None => put(section),
             }
         }
-        self.next_in_file = index;
+        (self.next_in_file, self.added) = (index, 0);
         out
     }
 
@@ -174,8 +210,7 @@ impl Split {
     fn rebased(&self, section: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
         let header = SectionHeader::read(section)?;
         let payload = section.get(SECTION_HEADER..SECTION_HEADER + header.len as usize)?;
-        let is_one =
-            header.kind == Kind::Component as u16 && crc32fast::hash(payload) == header.payload_crc;
+        let is_one = header.kind == Kind::Component as u16 && is_sound(&header, payload);
         let mut component = ComponentSection::read(payload).filter(|_| is_one)?;
         let loose = self.loose.get(&component.id)?;
         let (records, lost) = loose.before;
@@ -227,7 +262,7 @@ impl Split {
 
     fn keep(&mut self, header: &SectionHeader, section: &[u8]) -> Result<(), Error> {
         let payload = &section[SECTION_HEADER..SECTION_HEADER + header.len as usize];
-        if crc32fast::hash(payload) != header.payload_crc {
+        if !is_sound(header, payload) {
             return Ok(());
         }
         let about = match Kind::from_u16(header.kind) {
@@ -236,8 +271,10 @@ impl Split {
                 self.images.extend(list::<Image>(payload));
                 Some(self.known.len() as u64)
             }
-            Some(Kind::Table) if self.known.insert((header.payload_crc, header.len)) => {
-                self.tables.extend(Table::decode(payload).map(|t| t.build_id));
+            Some(Kind::Table | Kind::SideTable)
+                if self.known.insert((header.payload_crc, header.len)) =>
+            {
+                self.tables.extend(Head::parse(payload).map(|head| head.build_id));
                 Some(self.known.len() as u64)
             }
             Some(Kind::End) => {
@@ -268,7 +305,9 @@ impl Split {
             return Ok(());
         };
         self.kept_bytes += section.len();
-        let old = self.kept.insert((header.kind, about), section.to_vec());
+        // A table is there before records need it.
+        let kind = if header.kind == Kind::SideTable as u16 { 0 } else { header.kind };
+        let old = self.kept.insert((kind, about), section.to_vec());
         self.kept_bytes -= old.map_or(0, |old| old.len());
         match self.kept_bytes {
             ..=KEPT_MAX => Ok(()),
@@ -294,6 +333,76 @@ fn header_of(raw: &[u8]) -> Result<(usize, Snapshot), Error> {
         len if len <= HEADER_MAX && !file.damage.bad_header => Ok((len as usize, file)),
         _ => Err(Error::File("not a BLog snapshot or stream".into())),
     }
+}
+
+/// The header of a file with records of this version, and these flags.
+pub fn header(version: Version, flags: u32) -> [u8; FILE_HEADER] {
+    let mut header = FileHeader {
+        magic: FILE_MAGIC,
+        version: VERSION,
+        endian: ENDIAN,
+        wire_version: version.number(),
+        header_size: FILE_HEADER as u32,
+        flags,
+        crc: 0,
+    };
+    header.crc = crc32fast::hash(&header.bytes()[..FILE_HEADER - 4]);
+    header.bytes()
+}
+
+/// Whole sections, as [`Split::feed`] gives them, with their headers; and what is between them.
+pub fn pieces(bytes: &[u8]) -> impl Iterator<Item = (Option<SectionHeader>, &[u8])> {
+    let mut rest = bytes;
+    iter::from_fn(move || {
+        let header = parse_section_header(rest);
+        let len = header.map_or(0, |h| SECTION_HEADER + h.len.next_multiple_of(ALIGN) as usize);
+        let (header, len) = match (1..=rest.len()).contains(&len) {
+            true => (header, len),
+            false => (None, rest.len().min(ALIGN as usize)),
+        };
+        let (piece, more) = rest.split_at(len);
+        rest = more;
+        (len > 0).then_some((header, piece))
+    })
+}
+
+/// Whether the payload of a section is as it was written.
+pub fn is_sound(header: &SectionHeader, payload: &[u8]) -> bool {
+    crc32fast::hash(payload) == header.payload_crc
+}
+
+/// Makes a section.
+pub fn section(kind: Kind, payload: &[u8], index: u32) -> Vec<u8> {
+    let header = SectionHeader {
+        magic: SECTION_MAGIC,
+        kind: kind as u16,
+        flags: 0,
+        len: payload.len() as u64,
+        index: 0,
+        reserved: 0,
+        payload_crc: 0,
+        crc: 0,
+    };
+    let mut section = header.bytes().to_vec();
+    section.extend_from_slice(payload);
+    section.resize(section.len().next_multiple_of(ALIGN as usize), 0);
+    seal(&mut section, index);
+    section
+}
+
+/// Gives a section another number. The last one of a file counts those before, to which so many were
+/// added.
+fn renumber(section: &mut [u8], index: u32, added: u32) {
+    let end = SectionHeader::read(section).filter(|h| h.kind == Kind::End as u16 && added != 0);
+    if let Some(header) = end {
+        let payload = &mut section[SECTION_HEADER..SECTION_HEADER + header.len as usize];
+        if let Some(mut end) = End::read(payload).filter(|_| is_sound(&header, payload)) {
+            end.sections = end.sections.saturating_add(added);
+            payload.iter_mut().zip(end.bytes()).for_each(|(to, byte)| *to = byte);
+            return seal(section, index);
+        }
+    }
+    set_index(section, index);
 }
 
 /// Gives a section that has none its number and checksums.
