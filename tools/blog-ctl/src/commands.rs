@@ -235,6 +235,14 @@ fn query(words: &[String]) -> Result<Query, Error> {
             };
         }
         if !q.add(word, &mut words)? {
+            let rest = words.as_slice();
+            let is_setting = |w: &String| matches!(&**w, "on" | "off" | "clear") || w.contains('=');
+            if !rest.is_empty() && rest.iter().all(is_setting) {
+                return Err(Error::Syntax(format!(
+                    "{word:?} is none of {CONDITIONS}: did you mean \"component {word} {}\"?",
+                    rest.join(" ")
+                )));
+            }
             return Err(Error::Syntax(format!(
                 "{word:?} is none of {CONDITIONS}, component, trigger; nor one of the flags +p, \
                  -p, =p, =_"

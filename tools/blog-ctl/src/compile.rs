@@ -63,7 +63,8 @@ impl<'a> Text<'a> {
         let wrong = || {
             format!("'{place}' is neither f:FUNCTION[+OFFSET], f:FUNCTION%return nor t:TRACEPOINT")
         };
-        let (kind, name) = place.split_once(':').ok_or_else(wrong)?;
+        // A name alone is that of a function.
+        let (kind, name) = place.split_once(':').unwrap_or(("f", place));
         let (kind, symbol) = match (kind, name.strip_suffix("%return"), name.split_once('+')) {
             ("f", Some(symbol), _) => (Kind::Return, symbol),
             ("f", None, Some((symbol, offset))) => {

@@ -37,7 +37,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Status {
     set_program("blog-ctl");
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
-        Err(e) => return usage(&e),
+        Err(e) => return usage(e),
     };
     let result = match &cli.command {
         None => control::control(&cli.control),

@@ -3,7 +3,7 @@
 //! Opens the files that the command line names, and reports what is wrong with them.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     ops::Deref,
     path::{Path, PathBuf},
     slice,
@@ -50,6 +50,17 @@ fn earlier(file: &Snapshot) -> String {
     )
 }
 
+/// The snapshot of this system, for a command without files.
+pub fn live(blog: &Path) -> Result<PathBuf, String> {
+    let path = blog.join("snapshot");
+    match std::fs::metadata(&path) {
+        Ok(_) => Ok(path),
+        Err(e) => {
+            Err(format!("no SNAPSHOT is named, and {}; see --help", explain_missing(&path, &e)))
+        }
+    }
+}
+
 /// Whether a file of a directory that can't be opened is none that was meant: what else is there, or
 /// one whose writer has just begun.
 fn isnt_meant(path: &Path, e: &Error) -> bool {
@@ -89,13 +100,11 @@ impl Input {
         let (dumps, others) = extract::with_dumps(&args.snapshots, &args.vmcore);
         let others = others.iter().filter(|path| !given(path));
         let mut tables = args.tables.clone();
-        let live = args.blog.join("snapshot");
-        if args.is_live() {
-            let there = std::fs::metadata(&live);
-            there
-                .map_err(|e| format!("no SNAPSHOT is named, and {}", explain_missing(&live, &e)))?;
-        }
-        let others = others.chain(args.is_live().then_some(&live));
+        let live = match args.is_live() {
+            true => Some(live(&args.blog)?),
+            false => None,
+        };
+        let others = others.chain(&live);
         let mut paths = Vec::new();
         // Directories, and whether anything was found there.
         let mut dirs = Vec::new();
@@ -261,7 +270,13 @@ impl Input {
         for name in components {
             let is_it = |s: &Stream| is_component(&s.component, slice::from_ref(name));
             if !streams.iter().any(is_it) {
-                complain(&format!("--component {name}: no ring is of this component"));
+                let all = self.captures.streams(&[]);
+                let known: BTreeSet<_> = all.iter().map(|s| s.component.to_string()).collect();
+                let known: Vec<_> = known.into_iter().collect();
+                complain(&format!(
+                    "--component {name}: no ring is of this component; components are: {}",
+                    known.join(", ")
+                ));
             }
         }
         streams

@@ -60,18 +60,19 @@ use std::{
     process,
 };
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 
 use self::{
-    args::{command_first, misplaced, moved, replaced, Cli, Command},
+    args::{as_ours, command_first, grouped, misplaced, moved, replaced, Cli, Command},
     pager::Pager,
+    print::settle_color,
     report::{complain, print_all, usage, Failure, Status},
 };
 use crate::{blogfmt::format, record::Version, snapshot::VERSIONS, vmcore};
 
 /// Runs the program; returns its exit status.
 pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
-    let args = command_first(args.into_iter().collect());
+    let args = command_first(as_ours(args.into_iter().collect()));
     if let Some((old, new)) = moved(&args) {
         complain(&format!("{old} is a program of its own: use {}", new.join(" ")));
         let error = process::Command::new(new[0]).args(&new[1..]).args(&args[2..]).exec();
@@ -82,9 +83,10 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
     if let Some(hint) = hint {
         complain(&hint);
     }
-    let cli = match Cli::try_parse_from(args) {
+    let cli = grouped().try_get_matches_from(args);
+    let cli = match cli.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(e) => return usage(&e),
+        Err(e) => return usage(e),
     };
     if cli.utc {
         std::env::set_var("TZ", "UTC");
@@ -102,11 +104,8 @@ pub fn main(args: impl IntoIterator<Item = std::ffi::OsString>) -> Status {
             Command::Show(Box::new(cli.show))
         }
     };
-    let mut command = command;
-    let pager = match &mut command {
-        Command::Show(args) if !args.follow => Pager::start(args),
-        _ => None,
-    };
+    settle_color(cli.color);
+    let pager = (!cli.no_pager && command.is_long()).then(Pager::start).flatten();
     let result = match &command {
         Command::Show(args) if args.follow => follow::follow(args),
         Command::Show(args) if args.about => save::about(args),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! A pager on the terminal, for records.
+//! A pager on the terminal, for all that is printed.
 
 use std::{
     env,
@@ -19,11 +19,7 @@ use rustix::{
     stdio::{dup2_stderr, dup2_stdout},
 };
 
-use super::{
-    args::{Color, Show},
-    print::{is_able, use_color},
-    report::complain,
-};
+use super::{print::is_able, report::complain};
 
 /// A pager, which gets all that is printed, and which is waited for.
 pub struct Pager {
@@ -43,12 +39,10 @@ const LOOK: Duration = Duration::from_millis(1);
 const NOT_RUN: [i32; 2] = [126, 127];
 
 impl Pager {
-    /// Starts the one that `BLOG_PAGER` or `PAGER` names, or less, if it is wanted and there is one.
-    pub fn start(show: &mut Show) -> Option<Self> {
-        // What comes through a pipe takes its time, and a bar shows how far it is.
-        let is_piped = show.input.snapshots.iter().any(|path| path.as_os_str() == "-");
-        let is_wanted = is_able() && !is_piped && !show.no_pager && !show.count;
-        if !is_wanted || !io::stdout().is_terminal() {
+    /// Starts the one that `BLOG_PAGER` or `PAGER` names, or less, if there is one, and what is printed
+    /// goes to a terminal.
+    pub fn start() -> Option<Self> {
+        if !is_able() || !io::stdout().is_terminal() {
             return None;
         }
         let name = match env::var("BLOG_PAGER").or_else(|_| env::var("PAGER")) {
@@ -64,12 +58,6 @@ impl Pager {
         let screen = io::stdout().as_fd().try_clone_to_owned().ok()?;
         let (from, input) = pipe_with(PipeFlags::CLOEXEC).ok()?;
         let child = command.stdin(Stdio::piped()).spawn().ok()?;
-        if matches!(show.output.color, Color::Auto) {
-            show.output.color = match use_color(Color::Auto, &io::stdout()) {
-                true => Color::Always,
-                false => Color::Never,
-            };
-        }
         let stderr = rustix::io::dup(io::stderr()).ok();
         if io::stderr().is_terminal() {
             dup2_stderr(&input).ok()?;

@@ -5,6 +5,7 @@
 use std::{
     collections::{HashSet, VecDeque},
     io::{self, IsTerminal, StdoutLock, Write},
+    sync::OnceLock,
 };
 
 use regex::bytes::Regex;
@@ -95,7 +96,7 @@ impl<'a> Out<'a> {
             location: args.location,
             raw: args.raw,
             host,
-            color: use_color(args.color, &stdout),
+            color: use_color(),
         };
         let matches = filter.grep.clone().filter(|_| !filter.invert);
         let printer = Printer::new(args, style, matches.clone());
@@ -325,7 +326,7 @@ fn style(look: &Look, host: Option<usize>) -> Style {
 
 /// Whether what stands beside these records has colours, too.
 pub(super) fn has_color(look: &Look) -> bool {
-    !look.json && use_color(look.color, &io::stdout().lock())
+    !look.json && use_color()
 }
 
 /// The clock that is shown. Times since several boots say nothing of what came first.
@@ -337,16 +338,24 @@ fn time(asked: Option<TimeArg>, host: Option<usize>) -> Time {
     }
 }
 
-/// Whether to use colours.
-pub(super) fn use_color(when: Color, stdout: &impl IsTerminal) -> bool {
-    match when {
+/// Whether to use colours, once it is settled.
+static COLOR: OnceLock<bool> = OnceLock::new();
+
+/// Settles whether to use colours. If that goes by the terminal, it must be the one of now.
+pub(super) fn settle_color(when: Color) {
+    let _ = COLOR.set(match when {
         Color::Always => true,
         Color::Never => false,
         Color::Auto => {
             let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-            stdout.is_terminal() && !no_color && is_able()
+            io::stdout().is_terminal() && !no_color && is_able()
         }
-    }
+    });
+}
+
+/// Whether to use colours.
+fn use_color() -> bool {
+    COLOR.get().is_some_and(|color| *color)
 }
 
 /// Whether a terminal can do more than print: by `TERM`, which one that is able sets.

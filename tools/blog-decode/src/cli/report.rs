@@ -8,7 +8,9 @@ use std::{
     sync::OnceLock,
 };
 
-use super::progress;
+use clap::error::{ContextKind, ContextValue};
+
+use super::{pager::Pager, progress};
 use crate::{error::Error, output::text::is_unsafe};
 
 /// How a command has ended: the exit status of the program.
@@ -74,10 +76,14 @@ pub fn set_program(name: &'static str) {
 
 /// Prints a message on standard error.
 pub fn complain(what: &str) {
-    progress::clear();
     // Names in it can come from a hostile file.
-    let what: String =
-        without_number(what).chars().map(|c| if is_unsafe(c) { '?' } else { c }).collect();
+    let safe = |c: char| if is_unsafe(c) { '?' } else { c };
+    complain_lines(&without_number(what).chars().map(safe).collect::<String>());
+}
+
+/// The same of lines that are safe.
+fn complain_lines(what: &str) {
+    progress::clear();
     // In one write: what else goes to that file must not come in between.
     let line = format!("{}: {what}\n", PROGRAM.get().unwrap_or(&"blog-decode"));
     let _ = io::stderr().write_all(line.as_bytes());
@@ -131,11 +137,18 @@ fn written(result: io::Result<()>) -> Result<Status, String> {
 }
 
 /// Prints why the arguments are wrong; or what they ask for, as --help does.
-pub fn usage(error: &clap::Error) -> Status {
-    let printed = error.print();
+pub fn usage(mut error: clap::Error) -> Status {
     if error.use_stderr() {
+        // A value that begins with "-" is rarely meant.
+        error.insert(ContextKind::Suggested, ContextValue::None);
+        let text = error.render().to_string();
+        let text = text.trim_end();
+        complain_lines(text.strip_prefix("error: ").unwrap_or(text));
         return Status::Failed;
     }
+    let pager = Pager::start();
+    let printed = error.print();
+    drop(pager);
     written(printed).unwrap_or_else(|why| Failure::from(why).tell())
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{
     args::Sites,
     extract,
-    input::Input,
+    input::{live, Input},
     report::{complain, print_all, Failure, Status},
     session::tell_none,
     stats::{describe, site_json},
@@ -27,7 +27,10 @@ pub fn sites(args: &Sites) -> Result<Status, Failure> {
     args.tables.check()?;
     let filter = Filter { level: args.level, sites: args.site.clone(), ..Filter::default() };
     let (mut snapshots, mut images, mut status) = (Vec::new(), Vec::new(), Status::Whole);
-    let (dumps, files) = extract::with_dumps(&args.files, &args.vmcore);
+    let (dumps, mut files) = extract::with_dumps(&args.files, &args.vmcore);
+    if dumps.is_empty() && files.is_empty() {
+        files.push(live(&args.blog)?);
+    }
     for path in &files {
         match open(path, snapshots.len()) {
             Ok(Opened::Snapshots(files)) => snapshots.extend(files),

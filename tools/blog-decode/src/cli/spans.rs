@@ -5,6 +5,7 @@
 use std::{
     collections::HashMap,
     io::{self, Write},
+    path::Path,
 };
 
 use super::{
@@ -38,6 +39,9 @@ const BAR: u64 = 50;
 
 /// Prints how long spans were.
 pub fn spans(args: &args::Spans) -> Result<Status, Failure> {
+    if args.input.snapshots.is_empty() && Path::new(&args.end).is_file() {
+        return Err(format!("END is missing: {} is a file", args.end).into());
+    }
     let mut session = Session::open(&args.input, &args.filters, false, args.jobs)?;
     session.filter.with_left_out = true;
     let input = &session.input;

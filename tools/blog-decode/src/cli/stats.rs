@@ -129,13 +129,9 @@ fn rate(sum: &Sum, span: Option<TimeRange>) -> Option<f64> {
     (seconds > 0.0).then(|| sum.records as f64 / seconds)
 }
 
-fn seconds(s: Option<f64>) -> String {
-    s.map_or("-".into(), |s| format!("{s:.3}"))
-}
-
 /// For how many seconds back nothing is missing.
 fn complete(of: &ComponentSum, from: Option<i128>) -> String {
-    from.map_or("all".into(), |from| format!("{:.3}", of.back(from)))
+    from.map_or("all".into(), |from| short(of.back(from)))
 }
 
 /// What a component or a ring holds, and its component.
@@ -153,14 +149,14 @@ fn with_sums<'a, R: 'a>(
     get: impl Fn(&R) -> SumRow<'a> + Copy + 'a,
 ) -> Table<'a, R> {
     table
-        .column("records", 11, move |row| get(row).sum.records.to_string())
-        .column("bytes", 8, move |row| short(get(row).sum.bytes as f64))
-        .column("rate/s", 8, move |row| {
+        .column("records", 8, move |row| get(row).sum.records.to_string())
+        .column("bytes", 5, move |row| short(get(row).sum.bytes as f64))
+        .column("rate/s", 6, move |row| {
             let row = get(row);
             rate(&row.sum, row.span).map_or("-".into(), short)
         })
-        .column("span s", 11, move |row| seconds(get(row).span.map(|s| s.seconds())))
-        .column("complete s", 11, move |row| complete(get(row).component, get(row).complete_from))
+        .column("span s", 6, move |row| get(row).span.map_or("-".into(), |s| short(s.seconds())))
+        .column("complete s", 10, move |row| complete(get(row).component, get(row).complete_from))
         .json(move |row, o| span_json(&get(row), o))
 }
 
@@ -175,7 +171,7 @@ fn print(
     let boots = &input.boots;
     let table = Table::new("component-sum")
         .host(boots, |((of, _), _): &(&(usize, Arc<str>), &ComponentSum)| &boots[*of])
-        .column("component", -16, |((_, name), _)| name.escape_default().to_string())
+        .column("component", -13, |((_, name), _)| name.escape_default().to_string())
         .json(|((_, name), _), o| o.text("component", &**name))
         .number("rings", 5, |(_, c)| c.rings);
     let table = with_sums(table, |((of, _), c)| SumRow {
@@ -185,7 +181,7 @@ fn print(
         boot: &boots[*of],
         component: c,
     });
-    let table = table.number("gone", 11, |(_, c)| c.gone).number("lost", 9, |(_, c)| c.lost);
+    let table = table.number("gone", 9, |(_, c)| c.gone).number("lost", 6, |(_, c)| c.lost);
     table.print(&sums.components, args.json, out);
     if !args.json {
         print_ended(input, args.filters.components(), out);
@@ -194,8 +190,8 @@ fn print(
 
     let table = Table::new("ring-sum")
         .host(boots, |(stream, _): &(&Stream, &RingSum)| &boots[stream.file()])
-        .column("component", -16, |(stream, _)| stream.component.escape_default().to_string())
-        .column("ring", -22, |(stream, r)| ring_name(stream, &r.counts))
+        .column("component", -9, |(stream, _)| stream.component.escape_default().to_string())
+        .column("ring", -16, |(stream, r)| ring_name(stream, &r.counts))
         .json(|(stream, r), o| ring(stream, &stream.last_writer(&r.counts), o));
     let table = with_sums(table, |(stream, r)| {
         let boot = &boots[stream.file()];
@@ -207,11 +203,13 @@ fn print(
             component: &sums.components[&(boot.index, stream.component.clone())],
         }
     });
-    let missing = |n: &Counts| n.missing.saturating_add(n.damaged).saturating_add(n.lagged);
+    let gone = |n: &Counts| {
+        let missing = n.missing.saturating_add(n.damaged).saturating_add(n.lagged);
+        n.overwritten.saturating_add(missing)
+    };
     let table = table
-        .column("overwritten", 11, |(_, r)| r.counts.overwritten.to_string())
-        .column("missing", 8, |(_, r)| missing(&r.counts).to_string())
-        .column("lost", 9, |(stream, _)| stream.lost_sum().to_string())
+        .column("gone", 7, |(_, r)| gone(&r.counts).to_string())
+        .column("lost", 4, |(stream, _)| stream.lost_sum().to_string())
         .json(|(stream, r), o| {
             counts(&r.counts, o);
             lost(&stream.lost(), o);
@@ -223,14 +221,14 @@ fn print(
     let mut table = Table::new("site-sum");
     // Where no site has it, there is no such column.
     if sites.iter().any(|s| s.logged.is_some()) {
-        table = table.column("since boot", 17, |s: &&Used<'_>| s.logged());
+        table = table.column("since boot", 11, |s: &&Used<'_>| s.logged());
     }
     let table = table
         .json(|s, o| site_json(s.id, s.found.as_ref(), o))
-        .number("records", 11, |s| s.sum.records)
-        .column("%", 6, |s| format!("{:.1}", percent(s)))
-        .column("bytes", 8, |s| short(s.sum.bytes as f64))
-        .column(" level", -6, |s| format!(" {}", describe(s.id, s.found.as_ref()).0))
+        .number("records", 8, |s| s.sum.records)
+        .column("%", 5, |s| format!("{:.1}", percent(s)))
+        .column("bytes", 5, |s| short(s.sum.bytes as f64))
+        .column("level", -5, |s| describe(s.id, s.found.as_ref()).0.into())
         .column("site", 0, |s| describe(s.id, s.found.as_ref()).1)
         .json(|s, o| {
             o.number("bytes", s.sum.bytes);

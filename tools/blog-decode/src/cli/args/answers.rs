@@ -100,7 +100,13 @@ pub struct Stats {
 
     /// Count records by the values of these fields, such as comm or arg.op (repeatable, or
     /// comma-separated); without it, by file, line and format
-    #[arg(long, value_name = "FIELD", value_delimiter = ',', value_parser = parse_field)]
+    #[arg(
+        long,
+        alias = "group-by",
+        value_name = "FIELD",
+        value_delimiter = ',',
+        value_parser = parse_field
+    )]
     pub by: Vec<Selector>,
 
     /// Count each interval of this length separately

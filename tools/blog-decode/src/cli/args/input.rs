@@ -19,7 +19,13 @@ pub struct InputArgs {
 
     /// Directory of this system's BLog files, if not /sys/kernel/tracing/blog or
     /// /sys/kernel/debug/blog
-    #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value_os_t = place(),
+        hide_default_value = true,
+        hide_short_help = true
+    )]
     pub blog: PathBuf,
 
     /// Crash dump, from which a snapshot is extracted first (repeatable)
@@ -94,7 +100,7 @@ pub struct TablePaths {
     pub sidetable: Vec<PathBuf>,
 
     /// Directory of installed side tables, which are in DIR/*/blog or DIR itself
-    #[arg(long, value_name = "DIR", default_value = "/lib/modules")]
+    #[arg(long, value_name = "DIR", default_value = "/lib/modules", hide_short_help = true)]
     pub modules: PathBuf,
 }
 

@@ -63,7 +63,8 @@ A record must pass all filters. TIME of --since and --until is one of:
   2026-11-21T10:13:09Z   date and time; Z is UTC, +02:00 is an offset; without these it
                          is the local time zone, or UTC with --utc
   10:13                  on the day on which the snapshot was taken
-  today, yesterday       that day and the one before; also 'yesterday 22:00'
+  now, '5 min ago'       by the time at which it was taken
+  today, yesterday       that day and the one before; also tomorrow, 'yesterday 22:00'
   @1795255989            seconds since 1970
 
 CONDITION of --where compares fields (host boot_id component level context cpu pid tgid
@@ -125,6 +126,18 @@ pub struct Cli {
     /// Read and show dates in UTC, not in the local time zone
     #[arg(long, global = true, help_heading = "Output")]
     pub utc: bool,
+    /// Colour the output
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Output"
+    )]
+    pub color: Color,
+    /// Don't start a pager: on a terminal, $PAGER or less shows what is printed
+    #[arg(long, global = true, help_heading = "Output")]
+    pub no_pager: bool,
 }
 
 /// What to do.
@@ -161,6 +174,57 @@ pub enum Command {
     /// Print the man page
     #[command(hide = true)]
     Man,
+}
+
+impl Command {
+    /// Whether its answer may be longer than a screen, and comes at once: what is read from a pipe
+    /// takes its time, and a bar shows how far it is.
+    pub fn is_long(&self) -> bool {
+        let files = match self {
+            Self::Show(args) if !args.follow && !args.count => &args.input.snapshots,
+            Self::Stats(args) => &args.input.snapshots,
+            Self::Sites(args) => &args.files,
+            Self::Tasks(args) => &args.input.snapshots,
+            Self::Spans(args) => &args.input.snapshots,
+            Self::Check(args) => &args.snapshots,
+            _ => return false,
+        };
+        !files.iter().any(|path| path.as_os_str() == "-")
+    }
+}
+
+/// Commands by what one wants; the last ones also have those that are in no group.
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("Read", &["show"]),
+    ("Ask", &["tasks", "spans", "stats", "sites", "check"]),
+    ("Export", &["save", "convert", "record"]),
+];
+
+/// The program, whose help has commands in groups.
+pub fn grouped() -> clap::Command {
+    let mut command = Cli::command();
+    let shown = command.get_subcommands().filter(|c| !c.is_hide_set());
+    let known: Vec<_> =
+        shown.map(|c| (c.get_name().to_owned(), c.get_about().map(ToString::to_string))).collect();
+    let group = |name: &str| GROUPS.iter().position(|(_, names)| names.contains(&name));
+    let mut text = String::new();
+    for (at, (head, names)) in GROUPS.iter().enumerate() {
+        text.push_str(&format!("{head}:\n"));
+        let is_in = |name: &str| group(name).unwrap_or(GROUPS.len() - 1) == at;
+        let mut all: Vec<_> = known.iter().filter(|(name, _)| is_in(name)).collect();
+        all.sort_by_key(|(name, _)| names.iter().position(|n| n == name).unwrap_or(names.len()));
+        for (name, about) in all {
+            let about = about.as_deref().unwrap_or_default();
+            let about = about.split(';').next().unwrap_or_default();
+            text.push_str(&format!("  {name:<8} {about}\n"));
+        }
+    }
+    for (name, _) in known {
+        command = command.mut_subcommand(name, |c| c.hide(true));
+    }
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{text}\n{{all-args}}{{after-help}}"
+    ))
 }
 
 /// Commands of the version before, and the words in their place.
@@ -207,6 +271,12 @@ pub fn replaced(mut args: Vec<OsString>) -> (Vec<OsString>, Option<String>) {
         args.splice(1..2, first.iter().map(OsString::from));
     }
     (args, Some(hint))
+}
+
+/// Words that other programs have for some of these, in their place.
+pub fn as_ours(args: Vec<OsString>) -> Vec<OsString> {
+    let ours = |arg: OsString| if arg == "--no-color" { "--color=never".into() } else { arg };
+    args.into_iter().map(ours).collect()
 }
 
 /// Puts the command before those of its options that come before it.
@@ -303,6 +373,9 @@ pub fn misplaced(file: &Path) -> Option<String> {
         (likeness, command) if likeness > 0.8 => Some(format!(
             "there is neither a file nor a command {name}; there is a command {command}"
         )),
+        _ if !name.contains(['/', '.', '-']) => {
+            Some(format!("there is neither a file nor a command {name}: see --help"))
+        }
         _ => None,
     }
 }

@@ -56,10 +56,6 @@ pub struct Output {
     /// Also print each record's payload in hex
     #[arg(long, conflicts_with_all = ["csv", "format"])]
     pub raw: bool,
-
-    /// Colour the output
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Color,
 }
 
 impl Output {
@@ -88,10 +84,6 @@ pub struct Look {
     /// Print JSON, one object a line
     #[arg(short, long)]
     pub json: bool,
-
-    /// Colour the output
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Color,
 }
 
 /// See [`Time`].
@@ -122,9 +114,10 @@ impl From<TimeArg> for Time {
 }
 
 /// When to use colours.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless NO_COLOR is set, or TERM is dumb or not set
+    #[default]
     Auto,
     /// Always
     Always,
@@ -154,7 +147,7 @@ pub enum Form {
 pub struct Jobs {
     /// Decode with N threads, besides the one that puts records in order; the default is the number
     /// of CPUs, at most 4, and the limit is 64. The output is the same
-    #[arg(long, value_name = "N", value_parser = parse_jobs)]
+    #[arg(long, value_name = "N", value_parser = parse_jobs, hide_short_help = true)]
     pub jobs: Option<NonZero<usize>>,
 }
 

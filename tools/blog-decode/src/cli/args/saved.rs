@@ -31,7 +31,13 @@ pub struct Show {
     pub output: Output,
 
     /// Only the last N lines; with --follow, the last N lines in the rings at the start
-    #[arg(short = 'n', long, value_name = "N", conflicts_with_all = ["after", "before", "around"])]
+    #[arg(
+        short = 'n',
+        long,
+        alias = "tail",
+        value_name = "N",
+        conflicts_with_all = ["after", "before", "around"]
+    )]
     pub last: Option<usize>,
 
     /// The last line first; holds all of them in memory
@@ -66,10 +72,6 @@ pub struct Show {
     #[arg(long, conflicts_with_all = ["follow", "newer_than", "count", "json", "csv", "format"])]
     pub about: bool,
 
-    /// Don't start a pager: on a terminal, $PAGER or less shows the records
-    #[arg(long)]
-    pub no_pager: bool,
-
     /// At the end, print an object for each ring, with the records decoded and lost
     #[arg(long, requires = "json")]
     pub stats: bool,
@@ -81,9 +83,21 @@ pub struct Show {
 /// Options of `sites`.
 #[derive(Args, Debug)]
 pub struct Sites {
-    /// Snapshots, crash dumps, side tables or ELF images; sites of a snapshot are listed with their records
-    #[arg(required_unless_present = "vmcore", value_name = "FILE")]
+    /// Snapshots, crash dumps, side tables or ELF images; sites of a snapshot are listed with their
+    /// records. The default is this system's log
+    #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
+
+    /// Directory of this system's BLog files, if not /sys/kernel/tracing/blog or
+    /// /sys/kernel/debug/blog
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value_os_t = place(),
+        hide_default_value = true,
+        hide_short_help = true
+    )]
+    pub blog: PathBuf,
 
     /// Crash dump, from which a snapshot is extracted first (repeatable)
     #[arg(long, value_name = "FILE")]
@@ -320,7 +334,13 @@ pub struct Check {
 
     /// Directory of this system's BLog files, if not /sys/kernel/tracing/blog or
     /// /sys/kernel/debug/blog
-    #[arg(long, value_name = "DIR", default_value_os_t = place(), hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value_os_t = place(),
+        hide_default_value = true,
+        hide_short_help = true
+    )]
     pub blog: PathBuf,
 
     /// Crash dump, from which a snapshot is extracted first (repeatable)
@@ -333,7 +353,7 @@ pub struct Check {
     pub still: bool,
 
     /// Print JSON, one object a line
-    #[arg(long)]
+    #[arg(short, long)]
     pub json: bool,
 }
 

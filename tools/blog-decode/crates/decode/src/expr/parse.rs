@@ -142,7 +142,9 @@ impl<'a> Parser<'a> {
                 if a.is_constant() && b.is_constant() {
                     self.at = start;
                     self.rest();
-                    return Err(Error::Syntax("neither side is a field of a record".into()));
+                    return Err(Error::Syntax(
+                        "neither side is a field of a record: an argument is arg.NAME".into(),
+                    ));
                 }
                 let end = std::mem::replace(&mut self.at, start);
                 self.rest();
