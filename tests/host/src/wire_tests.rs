@@ -2,11 +2,7 @@
 
 //! The wire format, bit by bit: numbers, codes and names that other builds and tools rely on.
 
-use crate::{
-    hits,
-    map::Meta,
-    persist::{Facts, Region},
-};
+use crate::{hits, map::Meta};
 use kernel::{
     blog::{
         wire::{
@@ -145,8 +141,6 @@ fn formats_rst_has_the_fields_of_all_structures() {
         ("file::Released", file::Released::FIELDS),
         ("hits::Counts", hits::Counts::FIELDS),
         ("file::End", file::End::FIELDS),
-        ("persist::Region", Region::FIELDS),
-        ("persist::Facts", Facts::FIELDS),
         ("map::Meta", Meta::FIELDS),
         ("ring::RingHead", RingHead::FIELDS),
     ];
