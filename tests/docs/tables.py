@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-NAMES = ("formats", "admin-guide", "fleet", "json", "torture")
+NAMES = ("formats", "admin-guide", "fleet", "json")
 PAGES = [TOP / f"Documentation/blog/{name}.rst" for name in NAMES]
 WIRE = TOP / "rust/kernel/blog/wire"
 
@@ -198,7 +198,7 @@ def parameters(folder):
         if "tests" not in path.relative_to(TOP / folder).parts
     )
     text = "".join(path.read_text() for path in paths)
-    found = re.findall(r"^(?:module_param_\w+|TEST_PARAM)\((\w+), (\w*)", text, re.M)
+    found = re.findall(r"^module_param_\w+\((\w+), (\w*)", text, re.M)
     return [(name, value if value.isdecimal() else None) for name, value in found]
 
 
@@ -258,17 +258,14 @@ def made(kind, arg, tables):
     column, source = SOURCES[kind]
     ours = {str(row[column]): row for row in source(arg)}
     found = [rows_of(match) for match in tables]
-    # A row may name several keys, but an option has a short name.
-    between = ", (?!--)"
-    names = {
-        name for rows in found for cells, _ in rows for name in re.split(between, cells[column])
-    }
+    # A row may name several keys.
+    names = {name for rows in found for cells, _ in rows for name in cells[column].split(", ")}
     new = [[str(cell or "") for cell in ours[name]] + ["?"] for name in ours if name not in names]
     found[-1] += [(cells, []) for cells in new]
     for match, rows in zip(tables, found):
         lines = []
         for cells, more in rows:
-            kept = [name for name in re.split(between, cells[column]) if name in ours]
+            kept = [name for name in cells[column].split(", ") if name in ours]
             cells[column] = ", ".join(kept)
             for at, value in enumerate(ours[kept[0]] if len(kept) == 1 else ()):
                 if value is not None and plain(cells[at]) != plain(value):
