@@ -37,51 +37,47 @@ trace names ``blog`` is a bug.
 # By text: the cause, and what to do
 MESSAGES = {
     "... was built for another BLog: it can't log; build it again":
-        "The module was compiled for another version of BLog. Its calls are off. Compile it again"
-        " for the BLog that is loaded.",
+        "Compile the module again for the BLog that is loaded. Until then its calls are off.",
     "... was stripped of its symbols: it can't log; use strip -g":
-        "BLog finds a module's calls by symbols that are gone. Install the module as it was "
-        "built, or strip only debug information.",
+        "BLog finds calls by symbols that are gone. Install the module as it was built, or strip "
+        "only debug information.",
     "...: can't have all settings that component= wishes: ERROR":
-        "A setting of ``blog.component`` does not fit this component: mostly ``size_kb``, of "
-        "which ``blog.max_kb`` or the machine has too little. Its other settings are set. Write "
-        "the component's files by hand to see which one fails.",
+        "A setting of ``blog.component`` does not fit: mostly ``size_kb``, of which "
+        "``blog.max_kb`` or the machine has too little. The others are set.",
     "...: has ... KiB of memory, not SIZE_KB":
-        "``blog.max_kb`` or the machine has no more. The component logs, and keeps less. Raise "
-        "``blog.max_kb``, or lower other components, then write ``size_kb`` again.",
+        "``blog.max_kb`` or the machine has no more. The component keeps less. Make room, then "
+        "write ``size_kb`` again.",
     "...: has no memory: ERROR":
         "Not even 16 KiB could be had. The component counts its records as lost. Make room, then "
         "write 1 to its ``enable``.",
     "...: settings are out of range, so they are others":
-        "The driver declares a size outside of the limits; BLog took the nearest allowed one. A "
-        "fault of the driver.",
+        "A fault of the driver, whose component declares a size outside of the limits. BLog took "
+        "the nearest one.",
     "...=...: ERROR, left out":
-        "A parameter has a value that BLog doesn't understand; the default holds. Correct the "
-        "command line or the file in ``/etc/modprobe.d``.",
+        "A parameter has a value that BLog doesn't understand; the default holds. Correct it.",
     "NAME and later modules can't log: no site ids are left":
-        "All 262,143 ids are taken, as after thousands of loads of different builds. Reboot.",
+        "All 262,143 ids are taken, after many loads of different builds. Reboot.",
     "NAME can't log: its build has not run blog-fmt-sidetable on it":
         "The module has calls, and no side table. Build it with the Makefile of a kernel with "
         "BLog, or with ``driver.mk``.",
     "NAME: its sites can't log: ERROR":
         "BLog could not list the module's calls. Make memory free, and load the module again.",
     "can't start, so nothing is logged: ERROR":
-        "BLog found no memory, or the kernel lacks a function, when it started. Drivers run as "
-        "without BLog. Reboot with more memory; else it is a bug.",
+        "BLog found no memory, or the kernel lacks a function. Drivers run as without BLog.",
     "clock isn't auto, counter or mono, so it is auto":
         "``blog.clock`` has another value. Correct it.",
     "clock=counter: there is no usable counter, so it is auto":
-        "The processor has no counter that BLog can read, or the kernel doesn't know its rate. "
-        "Remove the parameter.",
+        "The processor has no counter that BLog can read, or its rate isn't known. Remove the "
+        "parameter.",
     "clock=counter: this counter may stop or differ between CPUs":
-        "The kernel doesn't vouch for the counter. If times of different CPUs contradict each "
-        "other, use ``blog.clock=auto``.",
+        "The kernel doesn't vouch for the counter. If times of CPUs contradict each other, use "
+        "``blog.clock=auto``.",
     "component ... can't log: ERROR":
-        "Its memory is short, or it is beyond 1024 components. Free others: write 0 to ``enable``"
-        " and 1 to ``clear`` of those whose drivers are gone.",
+        "Memory is short, or there are more than 1024 components. Free those whose drivers are "
+        "gone: write 0 to ``enable`` and 1 to ``clear``.",
     "component ..., and perhaps others, can't log: ERROR":
-        "The same of a component that a driver makes for a device or a mount. It is printed once;"
-        " ``inert`` in ``stats`` counts them.",
+        "The same of a component for a device or a mount, printed once; ``inert`` in ``stats`` "
+        "counts them.",
     "component= is not UTF-8, left out":
         "Correct ``blog.component``.",
     "component=TEXT: ERROR, left out":
@@ -100,8 +96,8 @@ MESSAGES = {
         "A module was unloaded whose calls ``control`` had switched. If it comes back, switch "
         "them again.",
     "no room for all images in the memory of blog.persist":
-        "So many modules log that the next boot won't know the last ones; their records will be "
-        "hex. Reserve more memory.",
+        "So many modules log that records of the last ones will be hex in the next boot. Reserve "
+        "more memory.",
     "persist=NAME: no memory for a copy of the last log, so this boot keeps nothing until 1 "
     "is written to previous/clear":
         "Save ``previous/snapshot``, then write 1 to ``previous/clear``. To avoid this, raise "
@@ -123,8 +119,7 @@ MESSAGES = {
         "The kernel has marked the counter unstable, or it jumped. Records before this line may "
         "have wrong times. Boot with ``blog.clock=mono``.",
     "the next boot won't know the latest of this one: ERROR":
-        "What should survive a reboot could not be written. The records survive, but the newest "
-        "modules or clocks may be missing.",
+        "The records survive, but the newest modules or clocks may be missing.",
     "this is a kdump kernel: nothing is recorded without kdump=1":
         "Not an error: a kdump kernel has little memory.",
 }  # fmt: skip
