@@ -14,7 +14,7 @@ use std::{
 
 use blog_decode::cli::{
     local_system::explain_missing,
-    poll::{self, Input, Signals},
+    poll::{self, PollSource, Signals},
     report::{complain, print_all, Failure, Status},
 };
 use blog_decode_core::{
@@ -182,7 +182,7 @@ impl<'a> System<'a> {
             triggers.extend(names.iter().map(|n| self.args.blog.join(n).join("trigger")));
         }
         let signals = Signals::new()?;
-        let inputs: Result<Vec<_>, _> = triggers.iter().map(|path| Input::open(path)).collect();
+        let inputs: Result<Vec<_>, _> = triggers.iter().map(|path| PollSource::open(path)).collect();
         let inputs = inputs?;
         while !signals.asked() {
             let ready = poll::wait(&inputs, &signals, None)?;
