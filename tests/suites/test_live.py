@@ -74,7 +74,8 @@ class Capture:
                 key = tuple(entry[k] for k in ("component", "ring", "context", "cpu", "pid"))
                 self.rings[key].append((entry["ordinal"], entry["clock"], entry["message"]))
                 times.append(entry["boot_ns"])
-            elif entry["type"] == "lost":
+            # Components that are built in may have lost records before this.
+            elif entry["type"] == "lost" and entry["component"] == "rnull":
                 self.losses[entry["cause"]] += entry["count"]
             elif entry["type"] == "component":
                 self.components[entry["component"]] = entry
