@@ -20,6 +20,8 @@ from conftest import TOP, Run, Tap, by_kernel, for_guest
 
 HERE = TOP / "tests/guest/live"
 Key = tuple[Any, ...]  # of a ring
+# With modules' tables, and a clock of counted instructions
+QEMU = pytest.mark.parametrize("qemu", by_kernel("stock", "x86"))
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +38,10 @@ def kernel(request: pytest.FixtureRequest) -> vm.Kernel:
     return vm.kernel(request.param)
 
 
-def boot(work: Path, programs: dict[str, Path], name: str, **machine: Any) -> vm.Result:
-    kernel = vm.kernel("x86")
+def boot(qemu: str, work: Path, programs: dict[str, Path], name: str, **machine: Any) -> vm.Result:
+    kernel = vm.kernel(qemu)
     return vm.run(
-        work / name, kernel, HERE / f"{name}.sh", files=kernel.files(), programs=programs,
+        work / f"{name}-{qemu}", kernel, HERE / f"{name}.sh", files=kernel.files(), programs=programs,
         machine=vm.Machine(**machine), seconds=400)  # fmt: skip
 
 
@@ -176,10 +178,12 @@ def test_a_component_has_gone(captures: Captures) -> None:
     assert both.count("rust_blog")
 
 
-@pytest.mark.kernels("x86")
-def test_decoder(work: Path, programs: dict[str, Path], decoder: Path, tap: Tap, sh: Run) -> None:
+@QEMU
+def test_decoder(
+    qemu: str, work: Path, programs: dict[str, Path], decoder: Path, tap: Tap, sh: Run
+) -> None:
     """A recording from there decodes here, where its tables are not installed."""
-    result = boot(work, programs, "decoder")
+    result = boot(qemu, work, programs, "decoder")
     tap(result.lines())
     assert not result.problem, result.told()
     said = sh(decoder, "--modules", "/nowhere", "--format", "{message}", result.out / "rec")
@@ -197,9 +201,9 @@ def test_decoder(work: Path, programs: dict[str, Path], decoder: Path, tap: Tap,
     assert "of the kernel log" in (result.out / "saved.err").read_text()
 
 
-@pytest.mark.kernels("x86")
-def test_latency(work: Path, programs: dict[str, Path], tap: Tap) -> None:
+@QEMU
+def test_latency(qemu: str, work: Path, programs: dict[str, Path], tap: Tap) -> None:
     """By a clock that counts instructions, so that it doesn't matter how busy this machine is."""
-    result = boot(work, programs, "latency", icount=True)
+    result = boot(qemu, work, programs, "latency", icount=True)
     tap(result.lines())
     assert not result.problem, result.told()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import vm
-from conftest import TOP, Run
+from conftest import TOP, Run, by_kernel
 
 PATIENCE = 200
 MEM = 512
@@ -116,19 +116,21 @@ def stop(guest: vm.Guest, boot: str, chance: random.Random, tables: Path) -> Lef
     return Left(boot, tables, claims_of(guest.text(), boot))
 
 
-@pytest.mark.kernels("x86")
+EACH = pytest.mark.parametrize("flavour", by_kernel("stock", "x86"))
+RESETS = {"stock": 2, "x86": 100}
+
+
+@EACH
 @pytest.mark.parametrize("kaslr", ["kaslr", "nokaslr"])
-def test_resets(
-    kaslr: str, work: Path, decoder: Path, sh: Run, request: pytest.FixtureRequest
-) -> None:
+def test_resets(flavour: str, kaslr: str, work: Path, decoder: Path, sh: Run) -> None:
     """Many boots of one machine, of which each is reset in the middle of its work, or panics."""
-    resets = 100 if request.config.option.tier == "deep" else 4
-    chance, boots = random.Random(f"persist {kaslr}"), Boots(work / kaslr)
+    resets = RESETS[flavour]
+    chance, boots = random.Random(f"persist {kaslr}"), Boots(work / f"{flavour}-{kaslr}")
     args = "unknown_nmi_panic reserve_mem=12M:4096:blog"
     args += " nokaslr" if kaslr == "nokaslr" else ""
-    tables = vm.kernel("x86").modules
+    tables = vm.kernel(flavour).modules
     left, records, moved = None, 0, 0
-    with boots.boot("x86", args) as guest:
+    with boots.boot(flavour, args) as guest:
         for n in range(resets + 1):
             boot, snapshot = boots.found(guest)
             if left and snapshot:
@@ -255,19 +257,19 @@ DAMAGE = {
 }
 
 
-@pytest.mark.kernels("x86")
+@EACH
 def test_damage(
-    work: Path, decoder: Path, sh: Run, subtests: pytest.Subtests, request: pytest.FixtureRequest
+    flavour: str, work: Path, decoder: Path, sh: Run, subtests: pytest.Subtests
 ) -> None:
-    """Whatever is in the memory, the next boot is well, and what can be read is read. The full tier
+    """Whatever is in the memory, the next boot is well, and what can be read is read. Debian's kernel
     has a boot for each of the two outcomes: tests/host/postmortem reads the same damage."""
-    chance, boots = random.Random("damage"), Boots(work / "damage")
-    with boots.boot("x86", f"{RESERVE} nokaslr") as guest:
+    chance, boots = random.Random("damage"), Boots(work / f"damage-{flavour}")
+    with boots.boot(flavour, f"{RESERVE} nokaslr") as guest:
         boot, _ = boots.found(guest)
-        left = stop(guest, boot, chance, vm.kernel("x86").modules)
+        left = stop(guest, boot, chance, vm.kernel(flavour).modules)
     whole = boots.folder / "whole"
     shutil.copyfile(boots.memory, whole)
-    names = DAMAGE if request.config.option.tier == "deep" else ("torn", "short")
+    names = ("torn", "short") if flavour == "stock" else DAMAGE
     for name in names:
         damage, is_found, message = DAMAGE[name]
         with subtests.test(name):
@@ -279,7 +281,7 @@ def test_damage(
                     with memoryview(memory) as view:
                         damage(view[found[0] : found[0] + (12 << 20)], chance)
             reserve = RESERVE if damage else RESERVE.replace("12M", "12272K")
-            with boots.boot("x86", f"{reserve} nokaslr log_buf_len=1M") as guest:
+            with boots.boot(flavour, f"{reserve} nokaslr log_buf_len=1M") as guest:
                 _, snapshot = boots.found(guest)
                 assert (snapshot is not None) == is_found
                 if snapshot:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import vm
-from conftest import TOP, Run, Tap, for_guest
+from conftest import TOP, Run, Tap, by_kernel, for_guest
 
 HERE = TOP / "tests/guest/probes"
 PATIENCE = 200
@@ -22,10 +22,10 @@ def programs(work: Path, decoder: Path) -> dict[str, Path]:
     return for_guest(decoder, work / "blog-decode") | for_guest(ctl, work / "blog-ctl")
 
 
-@pytest.mark.kernels("x86")
-def test_guest(work: Path, programs: dict[str, Path], tap: Tap) -> None:
-    kernel = vm.kernel("x86")
-    result = vm.run(work / "guest", kernel, HERE / "probes.sh", files=kernel.files(),
+@pytest.mark.parametrize("flavour", by_kernel("stock", "x86"))
+def test_guest(flavour: str, work: Path, programs: dict[str, Path], tap: Tap) -> None:
+    kernel = vm.kernel(flavour)
+    result = vm.run(work / f"guest-{flavour}", kernel, HERE / "probes.sh", files=kernel.files(),
                     programs=programs, seconds=PATIENCE)  # fmt: skip
     tap(result.lines())
     assert not result.problem, result.told()

@@ -103,12 +103,12 @@ def test_a_lost_line_costs_only_its_records(panic: Path, work: Path, decoder: Pa
         assert found and set(found) <= {str(n) for n in range(LINES + 1)}
 
 
-@pytest.mark.kernels("x86")
+@pytest.mark.kernels("stock")
 def test_an_oops_of_a_thread(work: Path, decoder: Path, sh: Run) -> None:
     """Its last records; the machine goes on. User Mode Linux panics at what others call an oops."""
-    text = console(work / "oops", f"oops last={OOPS}", "x86")
+    text = console(work / "oops", f"oops last={OOPS}", "stock")
     words(text, "oops")
-    modules = vm.kernel("x86").modules / "blog"
+    modules = vm.kernel("stock").modules / "blog"
     said = sh(decoder, "show", "--sidetable", modules, "--component", "crash", text)
     numbers = [int(n) for n in re.findall(r" s=(\d+) ", said)]
     assert len(numbers) > 20
