@@ -219,6 +219,23 @@ def test_paths_links_and_make_targets_exist() -> None:
     assert not {page.name: found for page in PAGES if (found := dangling(page))}
 
 
+def test_sections_that_pages_name_exist() -> None:
+    """As :doc:`page`, "Section"."""
+    pages = {page.stem: page.read_text() for page in PAGES if page.suffix == ".rst"}
+    heads = {
+        name: set(re.findall(r"^(\S.*)\n[=-]{3,}$", text, re.M)) for name, text in pages.items()
+    }
+    named = [
+        (name, page, section)
+        for name, text in pages.items()
+        for page, section in re.findall(
+            r'(?::doc:)?`([\w-]+)`_?, "([^"]+)"', " ".join(text.split())
+        )
+    ]
+    assert len(named) > 20
+    assert not [(name, *of) for name, *of in named if of[1] not in heads.get(of[0], ())]
+
+
 def test_pages_of_the_kernel_tree_name_no_command_of_this_repository() -> None:
     """They are read where neither its Makefile nor its scripts are. Its other files have to be
     named as such."""
