@@ -22,11 +22,14 @@
 //! | `sys/` | what the kernel crate lacks, and the seam to the patches of the core kernel |
 //!
 //! The parts in `parts/` may use all floors. No floor names one of them: `floor.rs` has the list
-//! that stands here.
+//! of `parts/mod.rs`.
 //!
 //! Two kinds of code never mix. Code that a log call may reach (`write/slow.rs`, `memory/pool/`,
 //! and functions that say so) runs in any context, takes no lock and calls no kernel function. All
 //! other code runs in process context, may sleep, and never makes a log call wait.
+
+// A floor has functions that only parts use.
+#![cfg_attr(not(CONFIG_BLOG_PARTS), allow(dead_code))]
 
 #[cfg(not(MODULE))]
 use kernel::error::from_result;
@@ -57,7 +60,6 @@ mod write;
 
 use crate::{
     crash::describe,
-    floor::Part,
     read::sections,
     sys::{
         glue,
@@ -76,35 +78,13 @@ module! {
     license: "GPL",
 }
 
-/// The parts: a symbol of Kconfig, and a folder, for each one that is to be there.
-macro_rules! parts {
-    ($($symbol:ident $part:ident;)*) => {
-        mod parts {
-            $(#[cfg($symbol)]
-            pub(crate) mod $part;)*
-        }
+#[cfg(CONFIG_BLOG_PARTS)]
+mod parts;
 
-        /// Those that were built.
-        static PARTS: &[&Part] = &[$(
-            #[cfg($symbol)]
-            &parts::$part::PART,
-        )*];
-    };
-}
-
-parts! {
-    CONFIG_BLOG_BLAME blame;
-    CONFIG_BLOG_CCALL ccall;
-    CONFIG_BLOG_COUNTER counter;
-    CONFIG_BLOG_HITS hits;
-    CONFIG_BLOG_MAP map;
-    CONFIG_BLOG_MARKER marker;
-    CONFIG_BLOG_PERSIST persist;
-    CONFIG_BLOG_PROBE probe;
-    CONFIG_BLOG_SELECT select;
-    CONFIG_BLOG_SETTINGS settings;
-    CONFIG_BLOG_TRIGGER trigger;
-    CONFIG_BLOG_WORDS words;
+/// What can be left out is not there.
+#[cfg(not(CONFIG_BLOG_PARTS))]
+mod parts {
+    pub(crate) static ALL: &[&crate::floor::Part] = &[];
 }
 
 struct Blog;
@@ -143,7 +123,7 @@ fn start() -> Result {
     sections::init();
     tables::fill();
     describe::init();
-    floor::start(PARTS);
+    floor::start(parts::ALL);
     life::start_modules();
     blog_stay();
     RUNS.store(true, Relaxed);

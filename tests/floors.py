@@ -533,7 +533,8 @@ class Tree:
         depends: dict[str, set[str]] = {}
         around: list[str] = []
         symbol = ""
-        for line in (self.top / "Kconfig").read_text().splitlines():
+        files = [self.top / "Kconfig", *sorted((self.top / "blog/parts").rglob("Kconfig"))]
+        for line in "\n".join(file.read_text() for file in files).splitlines():
             words = line.split()
             if words[:1] in (["config"], ["menuconfig"]):
                 symbol = words[1]
@@ -644,7 +645,7 @@ def nothing_goes_in_circles(tree: Tree) -> Iterator[Fault]:
 
 
 def the_core_names_no_part(tree: Tree) -> Iterator[Fault]:
-    """Neither paths nor symbols nor options; main.rs may, which has the list."""
+    """Neither paths nor symbols nor options; main.rs may, which has their folder."""
     for source in tree.sources.values():
         if source.part or source.name == "blog/main.rs":
             continue

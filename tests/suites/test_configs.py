@@ -17,7 +17,7 @@ TORTURE = TOP / "tests/guest/torture"
 # Writers in tasks, short-lived ones, softirqs and hard interrupts
 KINDS = "worker storm timer tasklet hrtimer"
 LEAST = 1_000
-PARTS = sorted(path.name for path in (TOP / "blog/parts").iterdir() if path.is_dir())
+PARTS = sorted(path.parent.name for path in TOP.glob("blog/parts/*/mod.rs"))
 
 
 def config_of(kernel: vm.Kernel) -> set[str]:
