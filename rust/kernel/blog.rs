@@ -15,8 +15,7 @@
 //!     blog::{
 //!         blog_component,
 //!         blog_err,
-//!         blog_log,
-//!         BlogArg, //
+//!         blog_log, //
 //!     },
 //!     prelude::*, //
 //! };
@@ -26,23 +25,16 @@
 //!     DISK, name: "disk", ring_kb: 128, level: Debug
 //! }
 //!
-//! /// Logs its own type, too.
-//! #[derive(Clone, Copy, BlogArg)]
-//! enum Op {
-//!     Read,
-//!     Write { fua: bool },
-//! }
-//!
-//! fn submit(sector: u64, bytes: u32, op: Op) -> Result {
-//!     blog_log!(DISK, "{op:?} of {bytes} bytes at {sector:#x}");
+//! fn submit(sector: u64, bytes: u32) -> Result {
+//!     blog_log!(DISK, "{bytes} bytes at {sector:#x}");
 //!     if bytes % 512 != 0 {
 //!         blog_err!(DISK, "{} bytes: {:?}", bytes, EINVAL);
 //!         return Err(EINVAL);
 //!     }
 //!     Ok(())
 //! }
-//! # submit(8, 4096, Op::Write { fua: true })?;
-//! # submit(8, 512, Op::Read)?;
+//! # submit(8, 4096)?;
+//! # submit(8, 512)?;
 //! # Ok::<(), Error>(())
 //! ```
 //!
@@ -94,7 +86,6 @@ pub use self::call::write::{
 #[doc(hidden)]
 pub use self::call::{
     abi::ABI,
-    capture,
     declare, //
 };
 #[cfg(CONFIG_BLOG_HOOKS)]
@@ -110,7 +101,6 @@ pub use self::{
             OnlyDebug, //
         },
         args::BlogArgs,
-        capture::Text,
         component::{
             self,
             Component,
@@ -119,20 +109,12 @@ pub use self::{
         },
         fmt,
         instance::Instance,
-        private::{
-            private,
-            Private, //
-        },
         site::{
             site_flags,
             Loaded,
             Site, //
         },
-        wrap::{
-            Hex,
-            Mac,
-            Ptr, //
-        }, //
+        wrap::Ptr, //
     },
     ring::Mode,
     wire::{
@@ -141,17 +123,38 @@ pub use self::{
     }, //
 };
 pub use crate::blog_component;
-#[doc(hidden)]
-pub use macros::blog_capture;
 pub use macros::{
     blog_debug,
     blog_err,
     blog_info,
     blog_log,
     blog_trace,
-    blog_warn,
-    BlogArg, //
+    blog_warn, //
 };
+
+/// Further types of arguments.
+#[cfg(CONFIG_BLOG_ARGS)]
+mod more {
+    #[doc(hidden)]
+    pub use super::call::capture;
+    pub use super::call::{
+        bytes::{
+            Hex,
+            Mac, //
+        },
+        capture::Text,
+        private::{
+            private,
+            Private, //
+        }, //
+    };
+    #[doc(hidden)]
+    pub use macros::blog_capture;
+    pub use macros::BlogArg;
+}
+
+#[cfg(CONFIG_BLOG_ARGS)]
+pub use self::more::*;
 
 macro_rules! as_bytes {
     ($($file:ident: $($ty:ident)*;)*) => {$($(

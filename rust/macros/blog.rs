@@ -8,7 +8,9 @@
 //! sites and types leave in non-loaded sections.
 
 mod asm;
+#[cfg(CONFIG_BLOG_ARGS)]
 mod capture;
+#[cfg(CONFIG_BLOG_ARGS)]
 mod derive;
 #[allow(dead_code, unreachable_pub)]
 mod format;
@@ -18,9 +20,12 @@ mod log;
 #[allow(dead_code, unreachable_pub, unused_imports)]
 mod wire;
 
+#[cfg(CONFIG_BLOG_ARGS)]
 pub(crate) use self::{
     capture::capture,
-    derive::derive,
+    derive::derive, //
+};
+pub(crate) use self::{
     log::log,
     wire::record::Level, //
 };

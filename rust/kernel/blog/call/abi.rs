@@ -117,6 +117,7 @@ unsafe extern "C" {
     /// # Safety
     ///
     /// `hash` is valid for a write.
+    #[cfg(CONFIG_BLOG_ARGS)]
     pub(super) unsafe fn blog_hash(bytes: *const u8, len: usize, hash: *mut u64) -> bool;
 
     /// 1 if log calls may read the clock, which is the counter; 0 if they have to leave it to

@@ -26,30 +26,7 @@ use super::super::{
 
 /// A type whose values can be logged by `blog_log!` and its kin.
 ///
-/// Implement it for your own structs and enums by `#[derive(BlogArg)]`.
-///
-/// # Examples
-///
-/// ```
-/// # use kernel::prelude::*;
-/// use kernel::blog::{
-///     blog_log,
-///     BlogArg, //
-/// };
-///
-/// # use kernel::blog::blog_component;
-/// # blog_component! { DISK, name: "arg_derive", enabled: false }
-/// #[derive(Clone, Copy, BlogArg)]
-/// struct Request {
-///     sector: u64,
-///     is_write: bool,
-/// }
-///
-/// fn submit(request: Request) {
-///     blog_log!(DISK, "{request:?}");
-/// }
-/// # submit(Request { sector: 8, is_write: true });
-/// ```
+/// With `CONFIG_BLOG_ARGS`, implement it for your own structs and enums by `#[derive(BlogArg)]`.
 ///
 /// # Safety
 ///
@@ -164,6 +141,7 @@ pub const fn count(_: &Logged<usize>) -> usize {
 }
 
 /// Prints with `{}` only.
+#[cfg_attr(BLOG_ANYKERNEL, allow(dead_code))]
 pub struct OnlyDisplay<T: ?Sized>(PhantomData<*const T>);
 
 /// Prints with `{:?}` only.
@@ -305,6 +283,7 @@ macro_rules! impl_tail {
         }
     )*};
 }
+#[cfg_attr(not(CONFIG_BLOG_ARGS), allow(unused_imports))]
 pub(super) use impl_tail;
 
 impl_tail! {

@@ -8,13 +8,10 @@ use super::super::{
     unaligned::store_unaligned,
     wire::types, //
 };
-use super::{
-    arg::{
-        self,
-        BlogArg,
-        Errno, //
-    },
-    wrap, //
+use super::arg::{
+    self,
+    BlogArg,
+    Errno, //
 };
 use crate::{
     alloc::{
@@ -58,16 +55,3 @@ arg::impl_deref! {
     (A: Allocator) Vec<u8, A> => [u8];
     () CString => CStr;
 }
-
-/// `fmt!` prints BLog's own wrappers as BLog does.
-macro_rules! impl_fmt {
-    ($($ty:ty),*) => {$(
-        impl crate::fmt::Display for $ty {
-            fn fmt(&self, f: &mut crate::fmt::Formatter<'_>) -> crate::fmt::Result {
-                core::fmt::Display::fmt(self, f)
-            }
-        }
-    )*};
-}
-
-impl_fmt!(wrap::Hex<'_>, wrap::Mac);

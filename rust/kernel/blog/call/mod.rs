@@ -14,6 +14,9 @@ pub(super) mod arg;
 #[cfg(not(BLOG_ANYKERNEL))]
 mod arg_kernel;
 pub(super) mod args;
+#[cfg(CONFIG_BLOG_ARGS)]
+pub(super) mod bytes;
+#[cfg(CONFIG_BLOG_ARGS)]
 #[doc(hidden)]
 pub mod capture;
 pub mod component;
@@ -22,6 +25,7 @@ pub mod declare;
 pub mod fmt;
 pub(super) mod instance;
 mod load;
+#[cfg(CONFIG_BLOG_ARGS)]
 pub(super) mod private;
 pub(super) mod site;
 pub(super) mod wrap;
