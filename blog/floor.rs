@@ -58,6 +58,8 @@ pub(crate) enum Event<'a> {
     Gone(&'a State),
     /// Components or images have come.
     Came,
+    /// Images have come or gone.
+    Images,
 }
 
 /// A file of text in the folder of a component.

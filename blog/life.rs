@@ -28,7 +28,6 @@ use kernel::{
 };
 
 use crate::{
-    crash::describe,
     files,
     floor::{
         self,
@@ -108,8 +107,6 @@ fn attach(name: &CStr, config: &Config, raw: Option<&'static RawComponent>) -> R
         unsafe { tables::publish(&state) };
         floor::event(Event::New(&state));
         files::create(&state);
-        // SAFETY: Likewise.
-        unsafe { describe::publish(state.slot(), Some(&state)) };
     }
     let lacks = budget::lacks(state.wants());
     let pages = |state: &Arc<State>| state.read_memory(Memory::pages_in_all).unwrap_or(0);
@@ -133,8 +130,6 @@ fn remove(state: Option<Arc<State>>, gone: &mut KVec<Arc<State>>) -> bool {
     files::remove(&state);
     floor::event(Event::Gone(&state));
     tables::unpublish(state.slot());
-    // SAFETY: There is none any more.
-    unsafe { describe::publish(state.slot(), None) };
     if gone.push(state.clone(), GFP_KERNEL).is_err() {
         // It goes right here.
         quiesce::quiesce();
@@ -238,7 +233,7 @@ pub(crate) unsafe extern "C" fn blog_module_coming(
             e => pr_warn!("{name}: its sites can't log: {e:?}\n"),
         }
     }
-    describe::list();
+    floor::event(Event::Images);
     for (i, &raw) in components.iter().enumerate() {
         // Each file of a module that is captured names the module's component.
         if components[..i].iter().any(|known| ptr::eq(*known, raw)) {
@@ -263,7 +258,7 @@ pub(crate) fn going(is_within: impl Fn(*const c_void) -> bool) {
         }
     }
     if registry::with_images(|images| images.remove(is_within)) {
-        describe::list();
+        floor::event(Event::Images);
     }
 }
 

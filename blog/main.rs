@@ -12,7 +12,6 @@
 //! | `life.rs` | components and images come and go, on all floors |
 //! | `files/` | the files in tracefs and debugfs, and the effects of reading and writing them |
 //! | `floor.rs` | what a part is that can be left out |
-//! | `crash/` | structures for crash tools |
 //! | `read/` | snapshots and streams |
 //! | `write/` | the slow path of a log call, the tables of tasks |
 //! | `registry/` | components and images, and their settings |
@@ -47,7 +46,6 @@ macro_rules! kunit {
 }
 
 mod clock;
-mod crash;
 mod files;
 mod floor;
 mod life;
@@ -59,7 +57,6 @@ mod tasks;
 mod write;
 
 use crate::{
-    crash::describe,
     read::sections,
     sys::{
         glue,
@@ -122,7 +119,6 @@ fn start() -> Result {
     glue::draw_key();
     sections::init();
     tables::fill();
-    describe::init();
     floor::start(parts::ALL);
     life::start_modules();
     blog_stay();

@@ -25,7 +25,10 @@ PARTS = "blog/parts/"
 # What drivers are compiled with and the module defines: the only names that point up.
 EXPORTED = f"{CRATE}call/abi.rs"
 # A file in C that a module for any kernel has in place of another one.
-STAND_INS = {"packaging/anykernel/hookless.c": "blog/sys/hookless.c"}
+STAND_INS = {
+    "packaging/anykernel/hookless.c": "blog/sys/hookless.c",
+    "packaging/anykernel/crashless.c": "blog/parts/dumps/crashless.c",
+}
 HEADERS = ("include/linux/blog_call.h", "include/linux/blog_capture.h")
 
 # A symbol of Kconfig that is to be set

@@ -10,20 +10,10 @@
 
 use kernel::blog::{
     counter,
-    root::{
-        blog_root,
-        clock_base, //
-    },
-    wire::{
-        dump::{
-            Tick,
-            CLOCK_COUNTER, //
-        },
-        file::{
-            self,
-            ClockKind,
-            ClockPair, //
-        }, //
+    wire::file::{
+        self,
+        ClockKind,
+        ClockPair, //
     }, //
 };
 
@@ -46,50 +36,60 @@ pub(crate) struct Source {
 /// Set by a part that starts, or never.
 pub(crate) static SOURCE: SetOnce<Source> = SetOnce::new();
 
+/// What [`BASE`] is while the clock is the counter.
+pub(crate) const COUNTER: u64 = 1;
+
+/// The kind of clock that records have, and its ticks in a second.
+static KIND: AtomicU32 = AtomicU32::new(0);
+static HZ: AtomicU64 = AtomicU64::new(0);
+/// [`COUNTER`]; or what the monotonic clock is added to.
+static BASE: AtomicU64 = AtomicU64::new(0);
+/// When BLog started.
+static FIRST: SetOnce<ClockPair> = SetOnce::new();
+
+/// Called when records have another clock.
+pub(crate) static CHANGED: SetOnce<fn()> = SetOnce::new();
+
 /// Starts the clock. Called once, before anything can log.
 pub(crate) fn init() {
     set(ClockKind::MonoFast, 1_000_000_000, 0);
-    let pair = instant();
-    // SAFETY: Nobody else does when BLog starts.
-    unsafe {
-        blog_root.update(|root| {
-            (*root).ticks[0] = Tick {
-                pair,
-                jiffies: jiffies(),
-            };
-            (*root).ticks_len = 1;
-        })
-    };
+    FIRST.populate(instant());
+}
+
+pub(crate) fn first() -> ClockPair {
+    FIRST.as_ref().copied().unwrap_or_default()
+}
+
+/// Which clock that of the rings is: [`COUNTER`], or what the monotonic one is added to. Any
+/// context.
+pub(crate) fn clock_base() -> u64 {
+    // ORDERING: Acquire: what is read of that clock is read after this.
+    BASE.load(Acquire)
 }
 
 /// Says which clock records have from here on. One at a time.
 pub(crate) fn set(kind: ClockKind, hz: u64, base: u64) {
-    let clock = file::Clock {
-        kind: kind as u32,
-        pairs: 0,
-        hz,
-    };
-    // SAFETY: By this function's requirement, nobody else does.
-    unsafe { blog_root.update(|root| (*root).clock = clock) };
-    // SAFETY: The root is there, and this field of it is only used as an atomic.
-    let place = unsafe { AtomicU64::from_ptr(&raw mut (*blog_root.get()).clock_base) };
+    KIND.store(kind as u32, Relaxed);
+    HZ.store(hz, Relaxed);
     // ORDERING: Release: see `clock_base`.
-    place.store(base, Release);
+    BASE.store(base, Release);
+    if let Some(changed) = CHANGED.as_ref() {
+        changed();
+    }
 }
 
 /// The clock as a snapshot names it, with this many pairs.
 pub(crate) fn section(pairs: usize) -> file::Clock {
-    // SAFETY: The root is there. While the clock is set, one field may be that of before, which
-    // does no harm.
-    let clock = unsafe { (&raw const (*blog_root.get()).clock).read_volatile() };
+    // While the clock is set, one may be that of before, which does no harm.
     file::Clock {
+        kind: KIND.load(Relaxed),
         pairs: pairs as u32,
-        ..clock
+        hz: HZ.load(Relaxed),
     }
 }
 
 pub(crate) fn is_counter() -> bool {
-    clock_base() == CLOCK_COUNTER
+    clock_base() == COUNTER
 }
 
 pub(crate) fn name() -> &'static str {
@@ -141,7 +141,7 @@ pub(crate) fn fast() -> Option<u64> {
 pub(crate) fn instant() -> ClockPair {
     let base = clock_base();
     let read = || match base {
-        CLOCK_COUNTER => counter(),
+        COUNTER => counter(),
         base => mono().wrapping_add(base),
     };
     let (mut pair, mut best) = (ClockPair::default(), u64::MAX);
@@ -197,9 +197,7 @@ pub(crate) fn since(then: u64) -> Result<KVec<ClockPair>> {
     let mut all = match SOURCE.as_ref() {
         Some(source) => (source.since)(then)?,
         None => {
-            // SAFETY: It is there, and nobody changes it.
-            let first = unsafe { (&raw const (*blog_root.get()).ticks[0].pair).read() };
-            let mut all = KVec::new();
+            let (first, mut all) = (first(), KVec::new());
             if first.clock > then {
                 all.push(first, GFP_KERNEL)?;
             }

@@ -29,11 +29,12 @@ use kernel::blog::{
         Ring,
         OWN_ROOM, //
     },
+    wire::record::Context, //
+};
+#[cfg(CONFIG_BLOG_ROOT)]
+use kernel::blog::{
     root::Live,
-    wire::{
-        dump,
-        record::Context, //
-    }, //
+    wire::dump, //
 };
 
 pub(crate) mod block;
@@ -212,6 +213,7 @@ impl Owned {
                 mended: AtomicU64::new(0),
                 number: NUMBERS.fetch_add(1, Relaxed),
                 beside: AtomicPtr::new(ptr::null_mut()),
+                #[cfg(CONFIG_BLOG_ROOT)]
                 root: Live::zeroed(),
             }
         };
@@ -251,6 +253,7 @@ impl Owned {
             // SAFETY: The ring is new, and nobody else knows it.
             unsafe { ring.adopt(&Owner::new(Context::Shared, number)) };
         }
+        #[cfg(CONFIG_BLOG_ROOT)]
         self.describe();
         Ok(())
     }
@@ -330,6 +333,7 @@ pub(crate) struct Memory {
     /// A page of [`Block::into_page`] that a part has made for it, and that goes with it; or null.
     pub(crate) beside: AtomicPtr<u8>,
     /// What crash tools find of it.
+    #[cfg(CONFIG_BLOG_ROOT)]
     pub(crate) root: Live<dump::MemoryRoot>,
 }
 
@@ -345,6 +349,7 @@ impl Memory {
 
     /// Says in [`Self::root`] where all is, which stays there. The memory is new, and has its
     /// place.
+    #[cfg(CONFIG_BLOG_ROOT)]
     fn describe(&self) {
         let shelves = self.pool.store.shelves();
         let new = dump::MemoryRoot {

@@ -6,6 +6,7 @@
 //! slots. There is room from the start for the pointers to all parts of the largest component. So
 //! nothing is ever replaced, and a look-up takes two loads, takes no lock, and never waits.
 
+#[cfg(CONFIG_BLOG_ROOT)]
 use kernel::blog::wire::dump;
 
 use super::{
@@ -107,6 +108,7 @@ impl Slots {
     }
 
     /// The slots as crash tools find them.
+    #[cfg(CONFIG_BLOG_ROOT)]
     pub(super) fn root(&self) -> dump::TableRoot {
         dump::TableRoot {
             chunks: ptr::from_ref(&self.at) as u64,

@@ -19,6 +19,7 @@ macro_rules! parts {
 }
 
 parts! {
+    CONFIG_BLOG_DUMPS dumps;
     CONFIG_BLOG_BLAME blame;
     CONFIG_BLOG_CCALL ccall;
     CONFIG_BLOG_COUNTER counter;

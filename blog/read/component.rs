@@ -5,9 +5,8 @@
 use kernel::blog::{
     ring::RingState,
     wire::{
-        dump::ComponentRoot,
-        file as format, //
-        file::Kind,
+        file as format,
+        file::Kind, //
     }, //
 };
 
@@ -261,7 +260,7 @@ impl ComponentWalk {
     /// Writes the component's section, if it says anything that it didn't say before.
     fn write(&mut self, locked: &Locked, loose: &Loose, out: &mut Sections) -> Result {
         // What the file had before a later clear stays.
-        let section = section(&self.state.described(locked), self.id, loose, self.cleared);
+        let section = self.state.section(locked, self.id, loose, self.cleared);
         let known = self.section.as_ref();
         if known.is_some_and(|known| known.as_bytes() == section.as_bytes()) {
             return Ok(());
@@ -269,30 +268,6 @@ impl ComponentWalk {
         out.section(Kind::Component, &section)?;
         self.section = Some(section);
         Ok(())
-    }
-}
-
-/// What a file says of a component, with this id and these counts.
-pub(crate) fn section(
-    root: &ComponentRoot,
-    id: u32,
-    loose: &Loose,
-    cleared: u64,
-) -> format::ComponentSection {
-    format::ComponentSection {
-        id,
-        enabled: root.enabled,
-        level: root.level,
-        mode: root.mode,
-        attached: root.attached,
-        size_kb: root.size_kb,
-        ring_kb: root.ring_kb,
-        rings: 0,
-        reserved: 0,
-        gone_records: loose.records,
-        lost: loose.lost,
-        name: root.name,
-        cleared,
     }
 }
 

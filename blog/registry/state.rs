@@ -37,13 +37,12 @@ use kernel::{
             Info,
             Mode, //
         },
-        root::Live,
         task::{
             way_of,
             MAX_COMPONENTS, //
         },
         wire::{
-            dump,
+            file::ComponentSection,
             name::NAME_MAX,
             record::{
                 Lost,
@@ -59,6 +58,15 @@ use kernel::{
         mutex::MutexBackend,
         Guard, //
     }, //
+};
+
+#[cfg(CONFIG_BLOG_ROOT)]
+use kernel::blog::{
+    root::{
+        self,
+        Live, //
+    },
+    wire::dump, //
 };
 
 use super::settings::{
@@ -185,6 +193,7 @@ impl Locked {
 
 /// What crash tools find of a component.
 struct Described {
+    #[cfg(CONFIG_BLOG_ROOT)]
     root: Live<dump::ComponentRoot>,
     /// Records that never got a ring.
     lost: [AtomicU64; LOST_CAUSES],
@@ -248,6 +257,7 @@ impl State {
             frozen: AtomicU32::new(0),
             settings: settings.map(AtomicU32::new),
             found: Kept::new(Described {
+                #[cfg(CONFIG_BLOG_ROOT)]
                 root: Live::zeroed(),
                 lost: [const { AtomicU64::new(0) }; LOST_CAUSES],
             })?,
@@ -351,6 +361,10 @@ impl State {
     /// Whether it keeps what it has, as in a crash: no page is overwritten, and none goes to
     /// another ring. Any context.
     pub(crate) fn is_frozen(&self) -> bool {
+        #[cfg(CONFIG_BLOG_ROOT)]
+        if root::frozen() {
+            return true;
+        }
         self.frozen.load(Relaxed) != 0 || ALL_FROZEN.load(Relaxed) != 0
     }
 
@@ -394,17 +408,26 @@ impl State {
     pub(crate) fn update<R>(&self, f: impl FnOnce(&mut Locked) -> R) -> R {
         let mut locked = self.locked.lock();
         let result = f(&mut locked);
-        let new = self.described(&locked);
-        // SAFETY: The lock is held, under which alone it is changed.
-        unsafe { self.found.root.update(|root| *root = new) };
+        #[cfg(CONFIG_BLOG_ROOT)]
+        self.describe(&locked);
         result
     }
 
+    #[cfg(CONFIG_BLOG_ROOT)]
     pub(crate) fn root(&self) -> &Live<dump::ComponentRoot> {
         &self.found.root
     }
 
+    /// Shows crash tools what has changed.
+    #[cfg(CONFIG_BLOG_ROOT)]
+    fn describe(&self, locked: &Locked) {
+        let new = self.described(locked);
+        // SAFETY: The component's lock is held, under which alone it is changed.
+        unsafe { self.found.root.update(|root| *root = new) };
+    }
+
     /// The component as crash tools find it. The state has its place.
+    #[cfg(CONFIG_BLOG_ROOT)]
     pub(crate) fn described(&self, locked: &Locked) -> dump::ComponentRoot {
         let memory = locked.memory().map(|memory| &memory.root);
         dump::ComponentRoot {
@@ -421,6 +444,31 @@ impl State {
             lost: ptr::from_ref(&self.found.lost) as u64,
             name: self.name,
             cleared: locked.cleared,
+        }
+    }
+
+    /// What a file says of it, with this id and these counts.
+    pub(crate) fn section(
+        &self,
+        locked: &Locked,
+        id: u32,
+        loose: &Loose,
+        cleared: u64,
+    ) -> ComponentSection {
+        ComponentSection {
+            id,
+            enabled: self.get(Key::Enable) as u8,
+            level: self.get(Key::Level) as u8,
+            mode: self.get(Key::Mode) as u8,
+            attached: locked.attached().into(),
+            size_kb: self.get(Key::SizeKb),
+            ring_kb: self.get(Key::RingKb),
+            rings: 0,
+            reserved: 0,
+            gone_records: loose.records,
+            lost: loose.lost,
+            name: self.name,
+            cleared,
         }
     }
 

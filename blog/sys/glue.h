@@ -24,15 +24,10 @@ struct vm_area_struct;
 int blog_tracepoint_attach(const char *name, void *probe, void *data);
 void blog_tracepoint_detach(const char *name, void *probe, void *data);
 
-/* In Rust, with the hooks: where crash tools start, and its freeze. */
-void blog_root_freeze(u64 counter, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
-		      const struct task_struct *tsk, s32 pid, s32 tgid, const char *comm);
-
 /* The seam: hook.c or task_hook.c, with a pointer in task_struct and without. */
 int blog_start_task_hook(void (*hook)(struct task_struct *tsk, bool freed));
 
 /* The same: hook.c with patches to the core kernel, hookless.c without. */
-void blog_start_crash_hook(void);
 bool blog_shows_addresses(const struct file *file);
 bool blog_boots_off(void);
 
@@ -85,8 +80,6 @@ void blog_dir_remove(void *dir);
 int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *page);
 const char *blog_file_name(const struct file *file);
 int blog_may_open(void);
-/* On kernels without patches: what hookless.c calls. */
-void blog_note_tasks(void);
 bool blog_copy_nofault(void *dst, const void *src, size_t size);
 void blog_draw_key(void);
 bool blog_hash(const void *bytes, size_t len, u64 *hash);

@@ -12,7 +12,6 @@ unsafe extern "C" {
     // empty one.
     #[allow(improper_ctypes)]
     fn blog_start_task_hook(hook: TaskHook) -> c_int;
-    safe fn blog_start_crash_hook();
 
     /// Whether the command line says `blog=off`: no component logs until it is switched on.
     #[link_name = "blog_boots_off"]
@@ -28,14 +27,12 @@ pub(crate) fn shows_addresses(file: &File) -> bool {
 type TaskHook = unsafe extern "C" fn(*mut bindings::task_struct, freed: bool);
 
 /// Starts what the core kernel calls: `hook` for each task that has a table and is freed, or has
-/// got another name, and the freeze at a crash. On an error, nothing is started. Once.
+/// got another name. On an error, nothing is started. Once.
 ///
 /// # Safety
 ///
 /// It must be callable for good, unless this fails.
-pub(crate) unsafe fn start_hooks(hook: TaskHook) -> Result {
+pub(crate) unsafe fn start_hook(hook: TaskHook) -> Result {
     // SAFETY: By this function's requirement.
-    to_result(unsafe { blog_start_task_hook(hook) })?;
-    blog_start_crash_hook();
-    Ok(())
+    to_result(unsafe { blog_start_task_hook(hook) })
 }

@@ -4,11 +4,10 @@
 
 use core::mem::MaybeUninit;
 use kernel::blog::wire::{
-    dump::{
-        state_letter,
-        TaskLayout, //
+    file::{
+        self,
+        state_letter, //
     },
-    file,
     record::Context, //
 };
 
@@ -17,8 +16,8 @@ use crate::sys::prelude::*;
 unsafe extern "C" {
     safe fn blog_context() -> u32;
     safe fn blog_current() -> *mut c_void;
+    safe fn blog_comm(task: *const c_void) -> *const u8;
     fn blog_task_facts(task: *const c_void, facts: *mut TaskFacts);
-    safe static blog_task_layout: TaskLayout;
     safe fn blog_tls_lock(group: u32) -> c_ulong;
     fn blog_tls_unlock(group: u32, flags: c_ulong);
 
@@ -42,7 +41,7 @@ pub(crate) fn current() -> *mut bindings::task_struct {
 
 /// The address of the current task's name. Any context.
 pub(crate) fn current_comm() -> u64 {
-    current().addr() as u64 + u64::from(blog_task_layout.comm)
+    blog_comm(current().cast()) as u64
 }
 
 /// Holds the lock of a group of task tables: interrupts are off until it is dropped.
@@ -127,14 +126,6 @@ impl TaskFacts {
             reserved: 0,
             cpu: self.cpu,
         }
-    }
-}
-
-/// Where a task has what, for crash tools.
-pub(crate) fn layout() -> TaskLayout {
-    TaskLayout {
-        blog_tls: kernel::blog::task::OFFSET,
-        ..blog_task_layout
     }
 }
 

@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 
 // The suites of BLog's inside, and their common parts; those of the API are modules of their own.
+// A tree without parts has the first ones.
 
 pub(crate) mod rig {
     include!("core_rig.rs");
 }
+#[cfg(CONFIG_BLOG_PARTS)]
 mod control {
     use kernel::prelude::*;
     include!("core_control.rs");
 }
+#[cfg(CONFIG_BLOG_PARTS)]
 mod images {
     use kernel::prelude::*;
     include!("core_images.rs");
 }
+#[cfg(CONFIG_BLOG_PARTS)]
 mod locks {
     use super::rig;
     use kernel::prelude::*;
     include!("core_locks.rs");
 }
+#[cfg(CONFIG_BLOG_PARTS)]
 mod memory {
     use super::rig;
     use kernel::prelude::*;
     include!("core_memory.rs");
 }
+#[cfg(CONFIG_BLOG_PARTS)]
 mod registry {
     use super::rig;
     use kernel::prelude::*;
@@ -33,16 +39,19 @@ mod ring {
     use kernel::prelude::*;
     include!("core_ring.rs");
 }
+#[cfg(CONFIG_BLOG_ROOT)]
 mod root {
     use super::rig;
     use kernel::prelude::*;
     include!("core_root.rs");
 }
+#[cfg(CONFIG_BLOG_PARTS)]
 mod selection {
     use super::rig;
     use kernel::prelude::*;
     include!("core_selection.rs");
 }
+#[cfg(CONFIG_BLOG_PARTS)]
 mod stream {
     use super::rig;
     use kernel::prelude::*;
@@ -53,6 +62,7 @@ mod tables {
     use kernel::prelude::*;
     include!("core_tables.rs");
 }
+#[cfg(CONFIG_BLOG_PARTS)]
 mod worker {
     use super::rig;
     use kernel::prelude::*;

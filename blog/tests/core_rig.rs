@@ -10,13 +10,11 @@ use core::{
     ptr,
     sync::atomic::{
         AtomicBool,
-        AtomicU32,
         AtomicU64,
         Ordering::{
             Acquire,
             Relaxed,
-            Release,
-            SeqCst, //
+            Release, //
         }, //
     }, //
 };
@@ -28,7 +26,6 @@ use kernel::{
             Reservation,
             Ring, //
         },
-        root::blog_root,
         wire::{
             file::{
                 Kind,
@@ -318,7 +315,14 @@ unsafe extern "C" fn run_job(job: *mut c_void) -> c_int {
 }
 
 /// Freezes, calls `f`, and ends that: a failed assertion would leave it frozen.
+#[cfg(CONFIG_BLOG_ROOT)]
 pub(crate) fn frozen<R>(f: impl FnOnce() -> R) -> R {
+    use core::sync::atomic::{
+        AtomicU32,
+        Ordering::SeqCst, //
+    };
+    use kernel::blog::root::blog_root;
+
     // SAFETY: The root is there, and this field of it is only used as an atomic.
     let flag = unsafe { AtomicU32::from_ptr(&raw mut (*blog_root.get()).crash.frozen) };
     flag.store(1, SeqCst);

@@ -20,7 +20,6 @@ use kernel::blog::{
         Ring,
         Writing, //
     },
-    root,
     task,
     wire::record::{
         Context,
@@ -88,7 +87,7 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
         // ORDERING: `live_memory()` has acquired what was stored before the component was switched
         // on, and so its way.
         way: raw.way(),
-        frozen: root::frozen() || state.is_frozen(),
+        frozen: state.is_frozen(),
         here: tasks::here(),
     };
 

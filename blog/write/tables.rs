@@ -11,7 +11,6 @@
 //! A ring's component is valid as long as interrupts are off, as they are under the lock:
 //! `quiesce()` has waited for that before the component is freed.
 
-use core::mem::offset_of;
 use kernel::{
     blog::{
         no_ring,
@@ -24,11 +23,7 @@ use kernel::{
             Tls,
             MAX_COMPONENTS, //
         },
-        wire::{
-            dump,
-            file,
-            ring::RingHead, //
-        }, //
+        wire::file, //
     },
     cpu::nr_cpu_ids, //
 };
@@ -50,10 +45,7 @@ use crate::{
         state::State, //
     },
     sys::{
-        glue::{
-            self,
-            fetch_value, //
-        },
+        glue,
         hook,
         prelude::*,
         quiesce, //
@@ -228,17 +220,6 @@ pub(crate) unsafe fn get(
     }
 }
 
-/// The tables as crash tools find them.
-pub(crate) fn root() -> dump::TableRoot {
-    dump::TableRoot {
-        chunks: ptr::from_ref(&SLAB.pages) as u64,
-        capacity: PAGES as u32,
-        per_chunk: TABLES as u32,
-        stride: size_of::<Tls>() as u32,
-        doubling: 0,
-    }
-}
-
 pub(crate) fn pages() -> u32 {
     SLAB.count.load(Relaxed)
 }
@@ -266,40 +247,6 @@ pub(crate) fn each_state(f: impl Fn(&State)) {
     let guard = tasks::lock_tls(0);
     let states = (0..STATES.len()).filter_map(|slot| state_in(slot as u32, &guard));
     states.for_each(f);
-}
-
-/// Calls `f` with the slot and the id of each ring of a task, up to one that can't be read: the
-/// current one, or if it is another one, where the caller is neither an NMI nor a log call. For a
-/// crash: all is read as crash tools do, by [`fetch_value`].
-///
-/// # Safety
-///
-/// `task` is valid, it is the current one unless `is_other`, and RCU's lock is held.
-pub(crate) unsafe fn rings_of(
-    task: *mut bindings::task_struct,
-    is_other: bool,
-    mut f: impl FnMut(u32, u32),
-) {
-    let word = |at: u64, offset: usize| fetch_value::<u64>(at.wrapping_add(offset as u64));
-    // SAFETY: By this function's requirement.
-    let Some(table) = (unsafe { task::table_at(task, fetch_value) }) else {
-        return;
-    };
-    // In the task itself, this is as a log call: what is taken out of the list meanwhile stays as
-    // long as RCU's lock is held.
-    let index = word(table, offset_of!(Tls, index)).filter(|_| is_other);
-    let _guard = index.map(|index| tasks::lock_tls(index as u32 / NEIGHBOURS));
-    let mut next = word(table, Tls::LAYOUT.first as usize);
-    for _ in 0..MAX_COMPONENTS {
-        let Some(ring) = next.filter(|ring| *ring != 0) else {
-            return;
-        };
-        let ids = word(ring, offset_of!(RingHead, busy)).zip(word(ring, offset_of!(RingHead, id)));
-        if let Some((slot, id)) = ids {
-            f(u32::from(slot as u16), id as u32);
-        }
-        next = word(ring, offset_of!(RingHead, next));
-    }
 }
 
 /// Undoes [`publish`].
@@ -449,7 +396,7 @@ pub(crate) fn start_hook() -> Result {
     // SAFETY: Nothing can log yet. If the hook is registered, this code stays.
     unsafe {
         task::init();
-        hook::start_hooks(task_hook)
+        hook::start_hook(task_hook)
     }
 }
 
@@ -462,5 +409,65 @@ pub(crate) fn fill() {
         let cpu = |index| index / NEIGHBOURS % nr_cpu_ids().max(1);
         // SAFETY: It is such a page. There is room for so few.
         unsafe { SLAB.add(page.into_page(), cpu) };
+    }
+}
+
+#[cfg(CONFIG_BLOG_ROOT)]
+pub(crate) use self::dumped::*;
+
+/// For crashes, and for crash tools.
+#[cfg(CONFIG_BLOG_ROOT)]
+mod dumped {
+    use super::*;
+    use crate::sys::glue::fetch_value;
+    use core::mem::offset_of;
+    use kernel::blog::wire::{
+        dump,
+        ring::RingHead, //
+    };
+
+    /// The tables as crash tools find them.
+    pub(crate) fn root() -> dump::TableRoot {
+        dump::TableRoot {
+            chunks: ptr::from_ref(&SLAB.pages) as u64,
+            capacity: PAGES as u32,
+            per_chunk: TABLES as u32,
+            stride: size_of::<Tls>() as u32,
+            doubling: 0,
+        }
+    }
+
+    /// Calls `f` with the slot and the id of each ring of a task, up to one that can't be read: the
+    /// current one, or if it is another one, where the caller is neither an NMI nor a log call. For a
+    /// crash: all is read as crash tools do, by [`fetch_value`].
+    ///
+    /// # Safety
+    ///
+    /// `task` is valid, it is the current one unless `is_other`, and RCU's lock is held.
+    pub(crate) unsafe fn rings_of(
+        task: *mut bindings::task_struct,
+        is_other: bool,
+        mut f: impl FnMut(u32, u32),
+    ) {
+        let word = |at: u64, offset: usize| fetch_value::<u64>(at.wrapping_add(offset as u64));
+        // SAFETY: By this function's requirement.
+        let Some(table) = (unsafe { task::table_at(task, fetch_value) }) else {
+            return;
+        };
+        // In the task itself, this is as a log call: what is taken out of the list meanwhile stays as
+        // long as RCU's lock is held.
+        let index = word(table, offset_of!(Tls, index)).filter(|_| is_other);
+        let _guard = index.map(|index| tasks::lock_tls(index as u32 / NEIGHBOURS));
+        let mut next = word(table, Tls::LAYOUT.first as usize);
+        for _ in 0..MAX_COMPONENTS {
+            let Some(ring) = next.filter(|ring| *ring != 0) else {
+                return;
+            };
+            let ids = word(ring, offset_of!(RingHead, busy)).zip(word(ring, offset_of!(RingHead, id)));
+            if let Some((slot, id)) = ids {
+                f(u32::from(slot as u16), id as u32);
+            }
+            next = word(ring, offset_of!(RingHead, next));
+        }
     }
 }

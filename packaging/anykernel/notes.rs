@@ -64,7 +64,7 @@ fn waits(note: &TaskNote) -> bool {
     note.on_cpu == 0 && matches!(state_letter(note.state, note.exit_state), b'S' | b'I')
 }
 
-/// Takes these notes anew. In any context; takes no lock. For hookless.c, at a crash.
+/// Takes these notes anew. In any context; takes no lock. For crashless.c, at a crash.
 #[no_mangle]
 extern "C" fn blog_note_tasks() {
     static BUSY: AtomicBool = AtomicBool::new(false);

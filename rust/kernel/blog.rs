@@ -69,6 +69,7 @@
 
 mod call;
 pub mod ring;
+#[cfg(CONFIG_BLOG_ROOT)]
 pub mod root;
 #[doc(hidden)]
 pub mod task;

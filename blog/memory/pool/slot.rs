@@ -9,10 +9,6 @@
 //! has no position, for good. So a reader or thief that has found the page before finds out.
 
 use core::{
-    mem::{
-        offset_of,
-        size_of, //
-    },
     ptr,
     sync::atomic::{
         AtomicPtr,
@@ -20,12 +16,17 @@ use core::{
         Ordering::*, //
     }, //
 };
-use kernel::blog::{
-    ring::{
-        PageHeader,
-        Ring, //
+use kernel::blog::ring::{
+    PageHeader,
+    Ring, //
+};
+#[cfg(any(CONFIG_BLOG_ROOT, not(CONFIG_RUST)))]
+use {
+    core::mem::{
+        offset_of,
+        size_of, //
     },
-    wire::dump::SlotLayout, //
+    kernel::blog::wire::dump::SlotLayout,
 };
 
 use super::NONE;
@@ -47,6 +48,7 @@ pub(crate) struct Slot {
 
 impl Slot {
     /// Where crash tools find what they need: see `rust/kernel/blog/wire/dump.rs`.
+    #[cfg(any(CONFIG_BLOG_ROOT, not(CONFIG_RUST)))]
     pub(crate) const LAYOUT: SlotLayout = SlotLayout {
         size: size_of::<Self>() as u32,
         page: offset_of!(Self, page) as u32,

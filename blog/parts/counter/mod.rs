@@ -18,7 +18,6 @@ use kernel::blog::{
     counter,
     wire::{
         self,
-        dump::CLOCK_COUNTER,
         file::{
             ClockKind,
             ClockPair, //
@@ -31,7 +30,8 @@ use crate::{
     clock::{
         self,
         is_counter,
-        mono, //
+        mono,
+        COUNTER, //
     },
     floor::Part,
     sys::{
@@ -111,7 +111,7 @@ fn choose() {
     RATE.store((u64::from(khz) << 32) / 1_000_000, Relaxed);
     VOUCHED.store(is_counter && quality >= GOOD, Relaxed);
     let (base, kind, hz) = match is_counter {
-        true => (CLOCK_COUNTER, ClockKind::Counter, u64::from(khz) * 1000),
+        true => (COUNTER, ClockKind::Counter, u64::from(khz) * 1000),
         false => (0, ClockKind::MonoFast, 1_000_000_000),
     };
     let mut pairs = pairs::lock();
@@ -156,7 +156,7 @@ fn leave(due: Option<u64>) {
     let told = end.clock.max(pairs.last().clock);
     end.clock = due.unwrap_or(told);
     let start = told.max(end.clock).wrapping_add(1 << TS_BITS);
-    // Even, as `CLOCK_COUNTER` isn't.
+    // Even, as `COUNTER` isn't.
     let base = start.wrapping_sub(end.mono).wrapping_add(1) & !1;
     pairs.push(end);
     pairs.push(ClockPair {

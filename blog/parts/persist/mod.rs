@@ -39,12 +39,9 @@ use crate::{
         source,
         Memory, //
     },
-    read::{
-        component,
-        sections::{
-            Form,
-            Sections, //
-        }, //
+    read::sections::{
+        Form,
+        Sections, //
     },
     registry::{
         self,
@@ -278,8 +275,7 @@ fn facts(to: &mut [u8], len: &mut usize) -> Result {
         state.read(|locked| {
             let loose = state.loose(locked);
             let id = region::component(state.slot());
-            let root = state.described(locked);
-            let section = component::section(&root, id, &loose, root.cleared);
+            let section = state.section(locked, id, &loose, locked.cleared);
             out.section(Kind::Component, &section)
         })?;
         take(&mut out)?;

@@ -46,7 +46,6 @@ use self::parse::{
     WORDS, //
 };
 use crate::{
-    crash::describe,
     floor,
     parts::ccall,
     registry::{
@@ -75,7 +74,7 @@ pub(crate) static PART: floor::Part = floor::Part {
         show: Some(show),
         write: Some(|state, text| {
             let result = change(state, text);
-            describe::list();
+            floor::event(floor::Event::Images);
             result
         }),
         ..floor::FileOf::NONE

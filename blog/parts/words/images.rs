@@ -8,7 +8,7 @@ use kernel::blog::wire::{
 };
 
 use crate::{
-    crash::describe::CrashLists,
+    parts::dumps::CrashLists,
     read::selection::Gets,
     sys::glue::fetch, //
 };

@@ -52,20 +52,18 @@ use self::{
 };
 use crate::{
     clock,
-    crash::describe::{
+    floor::Part,
+    memory::pool::WARN_RINGS,
+    parts::dumps::{
         self,
         CrashLists, //
     },
-    floor::Part,
-    memory::pool::WARN_RINGS,
     read::{
-        component,
         piece::Records,
         ring::RingWalk,
         sections,
         selection::take_out, //
     },
-    registry::state::Loose,
     sys::{
         self,
         prelude::*, //
@@ -312,8 +310,8 @@ impl Room {
 #[inline(never)]
 fn add_component(lines: &mut Lines, slot: u32) -> Option<()> {
     // Somebody may change it meanwhile; all are integers.
-    let root: ComponentRoot = sys::glue::fetch_value(describe::component_at(slot)?)?;
-    let section = component::section(&root, slot, &Loose::default(), root.cleared);
+    let root: ComponentRoot = sys::glue::fetch_value(dumps::component_at(slot)?)?;
+    let section = dumps::section(&root, slot);
     lines.add(Kind::Component, &[section.as_bytes()])
 }
 
@@ -341,7 +339,7 @@ unsafe fn say(why: Why, task: *mut task_struct) {
     let taken = ROOM.swap(ptr::null_mut(), Acquire);
     let guard = rcu::read_lock();
     // SAFETY: It stays, and nobody else uses it.
-    let found = unsafe { taken.as_mut() }.zip(describe::lists());
+    let found = unsafe { taken.as_mut() }.zip(dumps::lists());
     if let Some((room, lists)) = found.filter(|_| blog_words_due(why as u32)) {
         // SAFETY: By this function's requirement.
         let facts = unsafe { tasks::facts(task) }.task();

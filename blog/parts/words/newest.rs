@@ -25,11 +25,11 @@ use kernel::blog::{
 };
 
 use crate::{
-    crash::describe,
     memory::{
         pool::Slot,
         Memory, //
     },
+    parts::dumps::component_at,
     read::{
         piece,
         sections::PAGE_ROOM, //
@@ -158,7 +158,7 @@ fn memory_of(slot: u32) -> Option<dump::MemoryRoot> {
 
 /// Where that is.
 fn memory_at(slot: u32) -> Option<u64> {
-    let at = describe::component_at(slot)?;
+    let at = component_at(slot)?;
     fetch_value(at.wrapping_add(offset_of!(dump::ComponentRoot, memory) as u64))
 }
 

@@ -23,7 +23,6 @@ mod suite {
         RINGS, //
     };
     use crate::{
-        crash::describe,
         read::piece::Records,
         tasks,
         tests::rig::*, //
@@ -192,7 +191,7 @@ mod suite {
                 tasks::facts(me()).task()
             };
             let rings = room.rings.len();
-            let lists = describe::lists();
+            let lists = crate::parts::dumps::lists();
             let began = Instant::<Monotonic>::now();
             let made = lists.map(|lists| room.make(&facts, lists));
             let ms = began.elapsed().as_millis();

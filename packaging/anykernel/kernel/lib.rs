@@ -17,6 +17,7 @@ pub mod bindings;
 pub mod blog;
 pub mod error;
 pub mod file;
+#[cfg(CONFIG_BLOG_DUMPS)]
 mod notes;
 pub mod print;
 pub mod str;

@@ -4,7 +4,7 @@
 //!
 //! `wire/dump.rs` has the layout. The root is here, in the kernel crate, because that is always in
 //! vmlinux, even if `blog/` is a module. So VMCOREINFO can name it, and it is valid, if empty, at
-//! any time. `blog/crash/describe.rs` fills it in. [`Live`] compiles on the host unchanged.
+//! any time. `blog/parts/dumps` fills it in. [`Live`] compiles on the host unchanged.
 
 use super::wire::{
     dump::{

@@ -6,6 +6,7 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rustc-cfg=CONFIG_BLOG_ARGS");
+    println!("cargo::rustc-cfg=CONFIG_BLOG_ROOT");
     if std::env::var_os("CARGO_FEATURE_BLOG").is_some() {
         for cfg in [
             "CONFIG_BLOG=\"m\"",

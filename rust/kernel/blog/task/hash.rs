@@ -16,14 +16,16 @@ use core::{
     }, //
 };
 
+#[cfg(CONFIG_BLOG_ROOT)]
+use super::super::wire::dump::NO_FIELD;
 use super::{
-    super::wire::dump::NO_FIELD,
     no_rings,
     Tls, //
 };
 use crate::bindings::task_struct;
 
 /// Crash tools have a task's table from the list of all tables.
+#[cfg(CONFIG_BLOG_ROOT)]
 pub const OFFSET: u32 = NO_FIELD;
 
 /// For some 15,000 tasks with rings at a time.
@@ -103,6 +105,7 @@ pub unsafe fn table(task: *mut task_struct) -> Option<&'static Tls> {
 }
 
 /// The task of the table in a slot: see [`table_at`].
+#[cfg(CONFIG_BLOG_ROOT)]
 fn task_in(slot: &AtomicPtr<Tls>, fetch: impl Fn(u64) -> Option<u64>) -> Option<u64> {
     fetch((slot.load(Acquire) as u64).wrapping_add(Tls::LAYOUT.task.into()))
 }
@@ -112,6 +115,7 @@ fn task_in(slot: &AtomicPtr<Tls>, fetch: impl Fn(u64) -> Option<u64>) -> Option<
 /// # Safety
 ///
 /// `task` must be valid.
+#[cfg(CONFIG_BLOG_ROOT)]
 pub unsafe fn table_at(task: *mut task_struct, fetch: impl Fn(u64) -> Option<u64>) -> Option<u64> {
     let slot = bucket(home(task)).find(|slot| task_in(slot, &fetch) == Some(task as u64))?;
     Some(slot.load(Acquire) as u64)
@@ -156,6 +160,7 @@ pub unsafe fn take(task: *mut task_struct, table: &Tls) -> bool {
 
 /// Calls `f` with each task that has rings. It may be ending, or have ended. Any context; `fetch`
 /// as for [`table_at`].
+#[cfg(CONFIG_BLOG_ROOT)]
 pub fn for_each(fetch: impl Fn(u64) -> Option<u64>, mut f: impl FnMut(*const task_struct)) {
     for slot in &blog_tasks.0 {
         // Null before [`init`].

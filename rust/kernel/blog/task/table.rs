@@ -6,10 +6,9 @@
 //! [way](way_of), by its number: there the fast path finds the ring, if it is that of the
 //! component which used the way last. Up to [`WAYS`] components share none.
 
-use super::super::{
-    ring::Ring,
-    wire::dump, //
-};
+use super::super::ring::Ring;
+#[cfg(CONFIG_BLOG_ROOT)]
+use super::super::wire::dump;
 use core::{
     ffi::c_void,
     iter,
@@ -23,7 +22,7 @@ use core::{
 };
 
 /// Number of components that can be attached at a time, and of rings that a task can have.
-pub const MAX_COMPONENTS: usize = dump::COMPONENTS;
+pub const MAX_COMPONENTS: usize = 1024;
 
 /// Ways of a table, as those of a cache: as many as make it three cache lines long.
 pub const WAYS: usize = 21;
@@ -59,6 +58,7 @@ pub struct Tls {
 
 impl Tls {
     /// Where crash tools find what they need: see `wire/dump.rs`.
+    #[cfg(CONFIG_BLOG_ROOT)]
     pub const LAYOUT: dump::TlsLayout = dump::TlsLayout {
         size: size_of::<Self>() as u32,
         first: offset_of!(Self, first) as u32,

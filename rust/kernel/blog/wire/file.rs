@@ -430,3 +430,32 @@ blog_wire! {
         pub reserved: [u32; 3],
     }
 }
+
+/// The state letter of a task, as ps has it, from the fields of its task_struct: as the kernel's
+/// `task_state_to_char()`, which is that of Linux 7.3.
+pub const fn state_letter(state: u32, exit_state: u32) -> u8 {
+    /// `TASK_IDLE`: `TASK_UNINTERRUPTIBLE | TASK_NOLOAD`.
+    const IDLE: u32 = 0x402;
+    /// `TASK_RTLOCK_WAIT | TASK_FROZEN`.
+    const LIKE_BLOCKED: u32 = 0x9000;
+    /// `TASK_REPORT`: running, interruptible, uninterruptible, stopped, traced, dead, zombie,
+    /// parked.
+    const REPORT: u32 = 0x7f;
+
+    if state & LIKE_BLOCKED != 0 {
+        return b'D';
+    }
+    if state & IDLE == IDLE {
+        return b'I';
+    }
+    match u32::BITS - ((state | exit_state) & REPORT).leading_zeros() {
+        0 => b'R',
+        1 => b'S',
+        2 => b'D',
+        3 => b'T',
+        4 => b't',
+        5 => b'X',
+        6 => b'Z',
+        _ => b'P',
+    }
+}

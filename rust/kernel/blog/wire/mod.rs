@@ -131,10 +131,13 @@ macro_rules! blog_wire {
     };
 }
 
+// Programs have all of them.
+#[cfg(any(CONFIG_BLOG_ROOT, not(CONFIG_RUST)))]
 pub mod dump;
 pub mod field;
 pub mod file;
 pub mod name;
+#[cfg(any(CONFIG_BLOG_PACK, not(CONFIG_RUST)))]
 pub mod pack;
 pub mod page;
 pub mod record;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Fills in the post-mortem root, which crash tools find in a dump; `rust/kernel/blog/wire/dump.rs`
-//! describes it.
+//! For after a crash: fills in the post-mortem root, which crash tools find in a dump;
+//! `rust/kernel/blog/wire/dump.rs` describes it.
 //!
-//! The registry, components and the worker report changes here, in process context. Nothing in the
-//! running kernel reads the root. An address is stored after its target is complete, and removed
+//! Nothing in the running kernel reads the root but the last words. An address is stored after its target is complete, and removed
 //! before the target goes.
 
 use core::mem::offset_of;
@@ -14,21 +13,35 @@ use kernel::{
             blog_root,
             Live, //
         },
-        task::Tls,
+        task::{
+            self,
+            Tls,
+            MAX_COMPONENTS, //
+        },
         wire::{
             dump::{
+                ComponentRoot,
                 LockLayout,
                 SideTable,
+                TaskLayout,
+                Tick,
+                CLOCK_COUNTER,
                 COMPONENTS,
                 STATE_ON, //
             },
-            file, //
+            file,
+            record::LOST_CAUSES, //
         }, //
     },
     transmute::FromBytes, //
 };
 
 use crate::{
+    clock,
+    floor::{
+        Event,
+        Part, //
+    },
     memory::pool::Slot,
     read::sections,
     registry::{
@@ -43,17 +56,39 @@ use crate::{
         },
         prelude::*, //
     },
-    tasks,
     write::tables, //
 };
 
+pub(crate) static PART: Part = Part {
+    start: init,
+    event: |event| match event {
+        // SAFETY: It stays until it is gone.
+        Event::New(state) => unsafe { publish(state.slot(), Some(state)) },
+        // SAFETY: There is none any more.
+        Event::Gone(state) => unsafe { publish(state.slot(), None) },
+        Event::Images => list(),
+        Event::Came | Event::Detaches(_) => (),
+    },
+    ..Part::NONE
+};
+
+const _: () = assert!(COMPONENTS == MAX_COMPONENTS && CLOCK_COUNTER == clock::COUNTER);
+
+unsafe extern "C" {
+    // layout.c
+    safe static blog_task_layout: TaskLayout;
+
+    // crash.c, or crashless.c: starts the freeze at a crash. Once.
+    safe fn blog_start_crash_hook();
+}
+
 /// Stores to fields of the root: `set!(field = value, …)`; see `Live::update`.
 macro_rules! set {
-    ($($($field:ident).+ = $value:expr),* $(,)?) => {
+    ($($field:ident $([$n:literal])? = $value:expr),* $(,)?) => {
         // SAFETY: The root is there. A field is stored to by one at a time: `init` runs when
         // nothing else does, and the list of images is changed under their lock. The clocks and
         // the notes of a crash are not stored here.
-        unsafe { blog_root.update(|root| { $((*root).$($field).+ = $value;)* }) }
+        unsafe { blog_root.update(|root| { $((*root).$field $([$n])? = $value;)* }) }
     };
 }
 
@@ -66,14 +101,25 @@ const NOWHERE: LockLayout = LockLayout {
 };
 
 /// Fills in what doesn't change. After the clock, and before anything can log.
-pub(crate) fn init() {
+fn init() {
+    blog_start_crash_hook();
+    clock::CHANGED.populate(show_clock);
+    show_clock();
+    let first = Tick {
+        pair: clock::first(),
+        jiffies: clock::jiffies(),
+    };
+    set!(ticks[0] = first, ticks_len = 1);
     set!(
         system = sections::system(),
         jiffies = (&raw const bindings::jiffies_64) as u64,
         jiffies_hz = glue::hz(),
         slot = Slot::LAYOUT,
         tls = Tls::LAYOUT,
-        task = tasks::layout(),
+        task = TaskLayout {
+            blog_tls: task::OFFSET,
+            ..blog_task_layout
+        },
         tables = tables::root(),
         locks = NOWHERE,
         components = DESCRIBED.get() as u64,
@@ -81,6 +127,15 @@ pub(crate) fn init() {
         init_task = (&raw const bindings::init_task) as u64,
     );
     set!(state = STATE_ON);
+}
+
+/// Says which clock records have.
+fn show_clock() {
+    set!(clock = clock::section(0));
+    // SAFETY: The root is there, and this field of it is only used as an atomic.
+    let base = unsafe { AtomicU64::from_ptr(&raw mut (*blog_root.get()).clock_base) };
+    // ORDERING: Release: see `clock_base`.
+    base.store(clock::clock_base(), Release);
 }
 
 /// Addresses of components' descriptions, by slot.
@@ -91,12 +146,31 @@ static DESCRIBED: Live<[u64; COMPONENTS]> = Live::new([0; COMPONENTS]);
 /// # Safety
 ///
 /// The component stays until this is called again for its slot.
-pub(crate) unsafe fn publish(slot: u16, state: Option<&State>) {
+unsafe fn publish(slot: u16, state: Option<&State>) {
     let root = state.map_or(ptr::null(), |state| ptr::from_ref(state.root()));
     let slot = usize::from(slot);
     if slot < COMPONENTS {
         // SAFETY: A place has one component at a time, so nobody else stores there.
         unsafe { DESCRIBED.update(|described| (*described)[slot] = root as u64) };
+    }
+}
+
+/// What a file says of a component that is described so, with this id.
+pub(crate) fn section(root: &ComponentRoot, id: u32) -> file::ComponentSection {
+    file::ComponentSection {
+        id,
+        enabled: root.enabled,
+        level: root.level,
+        mode: root.mode,
+        attached: root.attached,
+        size_kb: root.size_kb,
+        ring_kb: root.ring_kb,
+        rings: 0,
+        reserved: 0,
+        gone_records: 0,
+        lost: [0; LOST_CAUSES],
+        name: root.name,
+        cleared: root.cleared,
     }
 }
 
