@@ -69,7 +69,7 @@ integrate: ## Put BLog into your own tree: KSRC=DIR
 revert: ## Remove BLog from your tree again: KSRC=DIR
 	@scripts/integrate --revert "$${KSRC:?say which tree: make revert KSRC=DIR}"
 
-series: ## Make a git branch of BLog, and mails to post: KSRC=DIR (a git tree)
+series: ## Make a git branch of version 1, and mails to post: KSRC=DIR (a git tree)
 	@scripts/setup
 	@scripts/series
 

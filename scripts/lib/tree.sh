@@ -2,38 +2,49 @@
 # shellcheck shell=bash
 #
 # The files of this repository that go into a kernel tree, their places there, and
-# their commits. Sourced by scripts/integrate and scripts/series, and by
+# their commits; TREE_SERIES=NAME: only those up to that series. Sourced by scripts/integrate and scripts/series, and by
 # scripts/build-kernel, which checks whether any of these has changed.
 
-# tree_files: prints "PATCH<TAB>PATH-HERE<TAB>PATH-IN-TREE" for every copied file of
-# patches/series, with the patch that it belongs to
+# tree_series: prints the names of the series, in order
+tree_series() { sed -n 's/^\[\(.*\)\]$/\1/p' "$BLOG_TOP/patches/series"; }
+
+# series_lines FROM TO: prints the lines of patches/series from one series to another one; those
+# of all before, where FROM is empty, and of all from there on, where TO is
+series_lines() {
+	sed 's/#.*//' "$BLOG_TOP/patches/series" | awk -v from="$1" -v to="$2" '
+		/^\[/ { name = substr($0, 2, length($0) - 2); if (done) exit; if (name == to) done = 1
+			if (name == from) from = ""; next }
+		NF && from == ""'
+}
+
+# tree_files: prints "PATCH<TAB>PATH-HERE<TAB>PATH-IN-TREE" for every copied file of the series up
+# to TREE_SERIES (none: all), with the patch that it belongs to
 tree_files() {
 	(
 		cd "$BLOG_TOP" || exit
-		sed 's/#.*//; s/^?//' patches/series | while read -r patch places; do
+		series_lines '' "${TREE_SERIES-}" | sed 's/^?//' | while read -r patch places; do
 			for place in $places; do
 				from=${place%%:*} to=${place#*:}
 				[[ -e $from ]] || die "patches/series: there is no $from"
 				find "$from" -type f -regextype posix-extended \
-					-regex '.*\.([chS]|rs|rst|svg|sh|txt|gitignore|kunitconfig)|(.*/)?(Kbuild|Kconfig|Makefile|config|settings)' \
+					-regex '.*\.([chS]|rs|py|rst|svg|sh|txt|gitignore|kunitconfig)|(.*/)?(Kbuild|Kconfig|Makefile|config|settings)' \
 					-printf "$patch\t%p\t$to%P\n" | sort
 			done
 		done | awk -F'\t' '!seen[$2]++'
 	)
 }
 
-# tree_patches: prints the names of the patches, in order, but those of TREE_SKIPPED. Each is a
-# commit.
+# tree_patches: prints the names of the patches of the series up to TREE_SERIES, in order, but those
+# of TREE_SKIPPED. Each is a commit.
 tree_patches() {
-	sed 's/#.*//; s/^?//' "$BLOG_TOP/patches/series" | awk 'NF { print $1 }' |
-		grep -vxF -f <(echo "${TREE_SKIPPED-}")
+	series_lines '' "${TREE_SERIES-}" | sed 's/^?//; s/[ \t].*//' | grep -vxF -f <(echo "${TREE_SKIPPED-}")
 }
 
 # tree_skipped HAS: prints the optional patches that change a file that a tree lacks; the command
 # HAS FILE says whether the tree has it
 tree_skipped() {
 	local patch file
-	sed -n 's/^?\([^ ]*\).*/\1/p' "$BLOG_TOP/patches/series" | while read -r patch; do
+	series_lines '' "${TREE_SERIES-}" | sed -n 's/^?\([^ ]*\).*/\1/p' | while read -r patch; do
 		while read -r file; do
 			"$1" "$file" || { echo "$patch" && break; }
 		done < <(sed -n 's|^--- a/\([^\t]*\).*|\1|p' "$BLOG_TOP/patches/$patch")
@@ -73,6 +84,23 @@ header_patch() {
 		awk '/^diff --git / { on = $3 ~ /^a\/include\// && $3 !~ /sched\.h$|vmlinux\.lds\.h$/ } FNR == 1 { on = 0 } on'
 }
 
+# Lists of what may be in a tree: each row names a folder beside its list.
+TREE_LISTS='kernel/blog/parts/Kconfig kernel/blog/parts/mod.rs'
+
+# has_rows DIR: has the lists in a tree name only what is there
+has_rows() {
+	local list
+	for list in $TREE_LISTS; do
+		[[ -e $1/$list ]] || continue
+		awk -v dir="$1/kernel/blog/parts" '
+			/^source "/ { split($2, path, "/"); name = path[4] }
+			/^ +CONFIG_[A-Z_]+ [a-z_]+;$/ { name = substr($2, 1, length($2) - 1) }
+			name != "" { if (system("test -d " dir "/" name)) { name = ""; next } name = "" }
+			1' "$BLOG_TOP/${list#kernel/}" >"$1/$list"
+		echo "$list"
+	done
+}
+
 # tree_commit DIR PATCH: makes one commit of the series in DIR: patches the files there
 # and copies the files that belong to it. Prints the paths of the copies.
 tree_commit() {
@@ -81,8 +109,9 @@ tree_commit() {
 	while IFS=$'\t' read -r with from to; do
 		[[ $with == "$2" ]] || continue
 		install -D -m "$(stat -c %a "$BLOG_TOP/$from")" "$BLOG_TOP/$from" "$1/$to"
-		echo "$to"
+		[[ " $TREE_LISTS " == *" $to "* ]] || echo "$to"
 	done <<<"$TREE_FILES"
+	has_rows "$1"
 }
 
 # small_tree DIR: makes a git tree with only those kernel files that patches change

@@ -2,7 +2,7 @@
 """Tables of docs/results.json, and the pages that have them.
 
 In a page, ".. bench: NAME" comes before the literal block with a table, in README.md
-"<!-- bench: NAME -->" before a table, and in patches/cover-letter "@bench NAME" before indented
+"<!-- bench: NAME -->" before a table, and in patches/cover/ "@bench NAME" before indented
 lines. into() writes what comes after these marks.
 """
 
@@ -17,8 +17,8 @@ from bench.results import Result
 TOP = Path(__file__).resolve().parents[2]
 KEPT = TOP / "docs/results.json"
 PAGES = (
-    "README.md", "patches/cover-letter", "docs/cost-tables.rst", "docs/stock.rst",
-    "Documentation/blog/cost.rst")  # fmt: skip
+    "README.md", "docs/cost-tables.rst", "docs/stock.rst", "Documentation/blog/cost.rst",
+    *sorted(f"patches/cover/{path.name}" for path in TOP.glob("patches/cover/*")))  # fmt: skip
 
 Results = dict[str, Result]
 

@@ -289,7 +289,9 @@ def test_the_guides_have_all_options_of_kconfig() -> None:
     guide = (TOP / "Documentation/blog/admin-guide.rst").read_text()
     deploy = (TOP / "Documentation/blog/deploy.rst").read_text()
     # Those that have a text are for people.
-    texts = re.findall(r"^(?:menu)?config (\w+)\n\t(?:bool|tristate|string) \"", kconfig, re.MULTILINE)
+    texts = re.findall(
+        r"^(?:menu)?config (\w+)\n\t(?:bool|tristate|string) \"", kconfig, re.MULTILINE
+    )
     options = set(texts)
     assert len(options) > 15
     assert not [name for name in options if f"CONFIG_{name}" not in guide]
