@@ -73,6 +73,10 @@ series: ## Make a git branch of version 1, and mails to post: KSRC=DIR (a git tr
 	@scripts/setup
 	@scripts/series
 
+release: ## Say what is missing for a release of this commit
+	@scripts/setup --checks
+	@scripts/release
+
 series-check: ## Build every commit of the series, BLog off, m and y (UML; an hour, once)
 	@scripts/setup
 	@scripts/lib/series-check
@@ -130,4 +134,4 @@ help: ## Print this
 	@printf 'IOS=N              I/Os of make demo and demo-stock (default: 100000 and 20000)\n'
 
 .PHONY: demo demo-stock test setup kernel decode install install-system uninstall deb deb-source
-.PHONY: integrate revert check mutants next bench bench-decode ceph docs clean distclean help series series-check
+.PHONY: integrate revert check mutants next bench bench-decode ceph docs clean distclean help release series series-check
