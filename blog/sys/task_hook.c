@@ -4,6 +4,8 @@
  * rings, in the tree (else hook.c) and on kernels without BLog's patches alike.
  */
 
+#include <linux/stddef.h>
+
 #include "glue.h"
 
 /* Set before a tracepoint calls it. */
