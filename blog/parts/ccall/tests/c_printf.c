@@ -3,8 +3,8 @@
  * Everything that printk() can print, twice: as a record with its arguments,
  * and, in the record after it, as the text that snprintf() makes of them.
  * On the host, tests/suites/test_printf.py of BLog's repository decodes and compares both.
- * A CASE has its text here, too: tools/blog-decode/tests/it/cformat.rs there reads them,
- * and packs and decodes them without a kernel.
+ * CASE, HOST and REFUSED have their text here, too: tools/blog-decode/tests/it/cformat.rs
+ * there reads them, and packs and decodes them without a kernel.
  */
 
 #include <linux/array_size.h>
@@ -75,6 +75,10 @@ static void *hex_at(u8 *to, const char *text)
 		SAME(format, ##__VA_ARGS__);         \
 		IS(expected, format, ##__VA_ARGS__); \
 	} while (0)
+
+/* What a kernel prints otherwise, and what is refused when it is built: the host's alone. */
+#define HOST(expected, format, ...)
+#define REFUSED(reason, format)
 
 #define NUMBERS(type, ...)                                   \
 	({                                                   \
@@ -291,6 +295,61 @@ static void print_cases(void)
 	CASE("a 1 b 2 c 3 d 4 e 5 f 6 g 7 h 8", "%s %d %s %d %s %d %s %d %s %d %s %d %s %d %s %d",
 	     "a", 1, "b", 2, "c", 3, "d", 4, "e", 5, "f", 6, "g", 7, "h", 8);
 	CASE("a 1 bcdefghijklmn 2", "%s %hhu %s %llu", "a", 1, "bcdefghijklmn", 2ULL);
+}
+
+/* At 0xffffdead00000000, nothing is mapped. */
+static void __maybe_unused host_cases(void)
+{
+	HOST("100%|ffff|\xef\xbf\xbd", "100%5%|%Lx|%c", 0xffffULL, 0xe9);
+	HOST("ffff0123456789ab|ffff0123456789ab|  ffff0123456789ab", "%p|%px|%18pK",
+	     0xffff0123456789abULL, 0xffff0123456789abULL, 0xffff0123456789abULL);
+	HOST("0000000000000000|00000000000000ab", "%p|%px", NULL, 0xabULL);
+	HOST("12@ffff0123456789ab|13@0|14@1000|  12@a", "%pS|%ps|%pB|%6pSR", 0xffff0123456789abULL,
+	     NULL, 4096ULL, 10ULL);
+
+	/* No byte after the precision is looked at: these have no end. */
+	HOST("open|open", "%.4s|%.*s", HEX("6f70656e"), 4, HEX("6f70656e"));
+	HOST("(efault)|(efault)", "%s|%s", HEX("6f70656e"), 0xfffffffffffffff5ULL);
+	HOST("(null)|(efault)|(efault)|  (null)|(n", "%s|%s|%s|%8s|%.2s", NULL, 0xabULL,
+	     0xffffdead00000000ULL, NULL, NULL);
+	HOST("    (efault)|(efault)|(efault)", "%*ph|%pI6|%pISpc", 12, 0xffffdead00000000ULL,
+	     0xffffdead00000000ULL, 0xffffdead00000000ULL);
+	HOST("(null)|    (efault)", "%pR|%12pr", NULL, 0xffffdead00000000ULL);
+	HOST("[??? 0x00000001 flags 0x20000000]", "%pR", LONGS(1, 1, 7, 0x20000000));
+
+	/* What objects are called is up to the kernel; on the host it is the kind, and where. */
+	HOST("0@0|1@1  |3@| 6@3", "%pd|%-5pd2|%.2pd4|%4pD3", HEX("00"), HEX("00"), HEX("00"),
+	     HEX("00"));
+	HOST("8@0|9@1|10@2|11@3", "%pg|%pGp|%pGv|%20pGg", HEX("00"), HEX("00"), HEX("00"),
+	     HEX("00"));
+	HOST("(null)|(efault)|(null)|1@0 ", "%pd|%pD|%pg|%*pd2", NULL, 0xabULL, NULL, -4,
+	     HEX("00"));
+
+	REFUSED("can't be stored", "%pV");
+	REFUSED("Rust", "%pA");
+	REFUSED("firmware's tables", "%pOF");
+	REFUSED("firmware's tables", "%pfw");
+	REFUSED("clock framework", "%pC");
+	REFUSED("BPF", "%pks");
+	REFUSED("knows no %pI5", "%pI5");
+	REFUSED("knows no %pt", "%pt");
+	REFUSED("knows no %pNx", "%pNx");
+	REFUSED("knows no %p4cx", "%p4cx");
+	REFUSED("knows no %pGx", "%pGx");
+	REFUSED("width or precision of %pg", "%8pg");
+	REFUSED("longer than 255 bytes", "%256pE");
+	REFUSED("%n stores", "%n");
+	REFUSED("%n stores", "%hhn");
+	REFUSED("no conversion 'f'", "%f");
+	REFUSED("no conversion 'q'", "%q");
+	REFUSED("ends in the middle", "tail %");
+	REFUSED("ends in the middle", "%-5.");
+	REFUSED("ends in the middle", "%l");
+	REFUSED("no conversion '%'", "%*%");
+	REFUSED("no conversion '\xc3\xa9'", "%d%\xc3\xa9");
+	REFUSED("means nothing", "%*.*ph");
+	REFUSED("longer than 255 bytes", "%2048pb");
+	REFUSED("longer than", "%9999999pb");
 }
 
 __diag_pop();
