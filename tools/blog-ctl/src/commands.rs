@@ -571,49 +571,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
-        for (text, what) in [
-            ("module", "module: its value is missing"),
-            ("module a", "no flags"),
-            ("+p x", "\"x\" after the flags"),
-            ("module a module b +p", "module twice"),
-            ("file a.rs:3 line 4 +p", "line twice"),
-            ("func", "func: its value is missing"),
-            ("line x +p", "neither a number"),
-            ("level loud +p", "no level"),
-            ("format \"x +p", "not closed"),
-            ("where x +p", "none of module"),
-            ("component a +p", "module or file"),
-            ("component a", "missing action"),
-            ("component a size_kb=-1", "no number"),
-            ("component a size=1", "none of on"),
-            ("component a level=loud", "no level"),
-            ("max_kb=x", "no number"),
-        ] {
-            let e = parse(text).unwrap_err();
-            assert!(e.to_string().contains(what), "{text}: {e}");
-        }
-    }
-
-    #[test]
-    fn files_are_named_by_path_end_or_pattern() {
-        let path = "drivers/block/rnull/rnull.rs";
-        for (named, is) in [
-            (path, true),
-            ("rnull.rs", true),
-            ("rnull/rnull.rs", true),
-            ("./drivers/block/rnull/rnull.rs", true),
-            ("null.rs", false),
-            ("rnull", false),
-            ("rnull*.rs", true),
-            ("drivers/*", true),
-            ("*configfs*", false),
-        ] {
-            assert_eq!(is_file(path, named), is, "{named}");
-        }
-    }
-
-    #[test]
     fn ids_become_few_commands_and_few_writes() {
         assert_eq!(
             for_ids(&[1, 2, 3, 7, 9, 10], "+p"),

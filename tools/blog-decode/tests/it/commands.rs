@@ -124,6 +124,23 @@ fn private(rig: &Rig) {
     rig.write("private/snap", fixture::compile(&text, &id));
 }
 
+/// A module with arguments of many types, and a record of each of its calls.
+fn conditions(rig: &Rig) {
+    let args =
+        &[("len", 0x03), ("name", 0x22), ("delta", 0x13), ("e", 0x26), ("req.odd.tag", 0x26)];
+    let format = "{len} {name} {delta} {e:?} {4:?}";
+    let calls = [image::Call { line: 71, level: 2, format, args }];
+    let c_calls = [image::CCall { line: 72, format: r#""%d""#, arguments: "n" }];
+    let dir = rig.path("where");
+    fs::create_dir(&dir).unwrap();
+    let ko = image::module_with_c(&dir, "x.ko", "where", &calls, &c_calls);
+    let id = read_table(&ko, |_| true).unwrap().unwrap().build_id;
+    let text =
+        "host box; clock mono 0 100s; image 1 2 x; component 1 disk; ring 1 task 42 fio; page 1
+                call 1s 1 8192u32 \"sda\" -7i32 -5i32 -600i32; call 2s 2 5i32";
+    rig.write("where/snap", fixture::compile(text, &id));
+}
+
 /// What the commands are for.
 fn files(rig: &Rig) {
     rig.write("snap", snapshot(&rig.build_id));
@@ -143,6 +160,7 @@ fn files(rig: &Rig) {
         rig.write(name, long_capture(rig, kind));
     }
     private(rig);
+    conditions(rig);
 }
 
 #[test]

@@ -325,14 +325,14 @@ fn arguments_are_those_that_rust_means() {
     }
     positional!("{} {} {}" "{2}{1}{0}" "{0}{0:?}{2}{1}" "{2} {} {}" "{:2$}|{}" "{}{:>2$}" "{1:.2$}{0}"
         "{0:02$x} {1:^2$.2$}" "{0:#2$b}{}{1:-<2$}{1}" "{{{}}}{{}}{}}}{{{}" "{2:2$} {0:<2$} {1:2$?}"
-        "{0:e}{1}{2:.3e}");
+        "{0:e}{1}{2:.3e}" "{0:00$}{1}{2}" "{0:}<9}{1:<<8}{2:<3}");
     macro_rules! star {
         ($($format:literal)*) => {$(
             let text = decode($format, &["w", "s", "n"], &[USIZE, string, number], (w, s, n));
             assert_eq!(text, format!($format, w, s, n), "{}", $format);
         )*};
     }
-    star!("{:.*}{}" "{:>9.*}{:?}" "{:.*}{2}{0}" "{1:0$}{2:.0$e}" "{2}{:.*}" "{:<0$.*}{}");
+    star!("{:.*}{}" "{:>9.*}{:?}" "{:.*}{2}{0}" "{1:0$}{2:.0$e}" "{2}{:.*}" "{:<0$.*}{}" "{1:.*}{0}{2}");
     macro_rules! captured {
         ($($format:literal)*) => {$(
             let text = decode($format, &["n", "s", "w"], &[number, string, USIZE], (n, s, w));
@@ -340,5 +340,13 @@ fn arguments_are_those_that_rust_means() {
         )*};
     }
     captured!("{n}" "{s:?}{s}" "{n:w$}" "{n:0w$}" "{s:>w$}" "{s:.w$}" "{s:^w$.w$}|" "{n:#0w$x}{{s}}" "{w}{w:w$}"
-        "{n }" "{n:? }" "{s:\u{1f980}<w$}" "{n:#?}{n:x?}" "" "{{}}" "{s}\n{n:+}\t");
+        "{n }" "{n:w$x}{n:#06X?}" "{n:? }" "{s:\u{1f980}<w$}" "{n:#?}{n:x?}" "" "{{}}" "{s}\n{n:+}\t");
+}
+
+#[test]
+fn what_rust_refuses_is_refused() {
+    for format in ["{", "}", "{:", "{:}}", "a}b", "{:q}", "{0", "{:99999}", "{:.99999}"] {
+        let ty = Types::new(&[]).resolve(USIZE).unwrap();
+        assert!(Template::new(format, vec!["a".into()], vec![ty]).is_err(), "{format}");
+    }
 }

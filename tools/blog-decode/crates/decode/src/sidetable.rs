@@ -731,20 +731,3 @@ impl SiteMap {
         Some(Found { image_index, image, index, site })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::function;
-
-    #[test]
-    fn a_function_has_the_name_of_the_source() {
-        for (symbol, name) in [
-            ("nfs_open", "nfs_open"),
-            ("nfs_open.part.0.cold", "nfs_open"),
-            ("_RNvCskwGfYPst2Cb_5rnull4init", "rnull::init"),
-            ("", ""),
-        ] {
-            assert_eq!(function(symbol), name);
-        }
-    }
-}

@@ -28,8 +28,6 @@
 //! but where an argument is no plain number or string.
 
 mod parse;
-#[cfg(test)]
-mod tests;
 mod types;
 
 use std::{borrow::Cow, cmp::Ordering};

@@ -24,8 +24,6 @@ pub mod cprint;
 pub mod errno;
 /// A link to the macros' own file: what they let through is what is parsed here.
 pub mod parse;
-#[cfg(test)]
-mod parse_tests;
 pub mod print;
 pub mod template;
 pub mod types;

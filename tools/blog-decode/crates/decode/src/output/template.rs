@@ -142,22 +142,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_templates_are_refused() {
-        for (source, what) in [
-            ("{", "without"),
-            ("}", "without"),
-            ("{mesage}", "no field \"mesage\""),
-            ("{pid:x}", "no width"),
-            ("{pid:>99999}", "no width"),
-            ("{arg.}", "name of an argument"),
-            ("\\q", "without n, t"),
-        ] {
-            let e = Template::parse(source).unwrap_err();
-            assert!(e.to_string().contains(what), "{source}: {e}");
-        }
-    }
-
-    #[test]
     fn padding_counts_characters() {
         for (align, expected) in [
             (Align::Left, "x\u{e9}\u{e9}   |"),
