@@ -34,4 +34,6 @@ pub fn f(a: u32) {
     );
     blog_log!(C, "{0:p} {0:?}", &a);
     //~                         ^ an argument of `{:p}` cannot be printed in another way, too: pass it twice
+    blog_log!(C, "{0:p} {1:0$}", a, 1);
+    //~                          ^ an argument of `{:p}` cannot be printed in another way, too: pass it twice
 }

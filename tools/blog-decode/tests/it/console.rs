@@ -11,7 +11,7 @@ use crate::common::{
     transports::{Logged, BREAKS, TRANSPORTS},
 };
 use blog_decode_core::words::Scan;
-use blog_wire::words::{self, Head, Why, LINE_MAX};
+use blog_wire::words::{self, Head, Why, LINE_MAX, RAW_MAX};
 use flate2::{write::DeflateEncoder, Compression};
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ fn unsealed(data: &[u8]) -> Vec<u8> {
     data
 }
 
-fn line(why: Why, tag: u32, (number, count): (usize, usize), data: &[u8]) -> String {
+pub(crate) fn line(why: Why, tag: u32, (number, count): (usize, usize), data: &[u8]) -> String {
     let mut deflate = DeflateEncoder::new(Vec::new(), Compression::best());
     deflate.write_all(&unsealed(data)).unwrap();
     let packed = deflate.finish().unwrap();
@@ -174,6 +174,17 @@ fn what_has_not_arrived_is_counted() {
     let said = console(&rig, "nothing\nat all");
     assert_eq!((said.status, &*said.out), (2, ""));
     assert!(said.err.contains("text: not a BLog snapshot"), "{}", said.err);
+}
+
+/// As a line of one event and many, and as one that unpacks to more than the kernel packs.
+#[test]
+fn lines_that_no_kernel_writes_are_damaged() {
+    for (number, data) in [((3, 2), vec![]), ((1, 1), vec![0; RAW_MAX + 1])] {
+        let mut scan = Scan::default();
+        scan.feed(line(Why::Hang, 1, number, &data).as_bytes());
+        scan.end();
+        assert_eq!((scan.events.len(), scan.damaged), (0, 1), "{number:?}");
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::{
         snapshot::{Builder, Page, Ring, BOOT_ID},
         stream::as_stream,
     },
-    heap,
+    console, heap,
 };
 use blog_answers::sums::Sums;
 use blog_decode_core::{
@@ -27,9 +27,11 @@ use blog_decode_core::{
     merge::{self, Stream},
     output::text::{Style, Text},
     sidetable::{SiteMap, Tables},
+    words::Scan,
 };
 use blog_file::snapshot::Snapshot;
 use blog_table::source::Source;
+use blog_wire::words::Why;
 
 const RECORDS: u64 = 3;
 
@@ -254,6 +256,14 @@ fn memory_is_that_of_the_rings_and_not_of_their_length() {
         assert!(output.status.success() && said.contains("1 passed"));
         return;
     }
+    // A line unpacks to a thousand times what it is, but no line of the kernel does.
+    let bomb = console::line(Why::Hang, 1, (1, 1), &[0; 512 << 10]);
+    let mut scan = Scan::default();
+    let most = heap::most_of(|| {
+        scan.feed(bomb.as_bytes());
+        scan.end();
+    });
+    assert!(most < 64 << 10 && scan.damaged == 1, "{most}");
     let each = |make: fn(u64) -> Snapshot| {
         move |count: u32| (0..count).map(|n| make(n.into())).collect::<Vec<_>>()
     };

@@ -31,7 +31,7 @@ macro_rules! numbers {
         let v = $v;
         blog_info!(&$host.component, "{}", v);
         let mut seen = 0;
-        $host.arguments(|_, value| {
+        $host.arguments(|_, _, value| {
             seen += 1;
             assert_eq!(text(value), v.to_string());
             assert_eq!(number(value), i128::try_from(v).ok());
@@ -79,9 +79,9 @@ proptest! {
             let s = s.as_str();
             blog_info!(&host.component, "{}{}{}{:?}{}{:?}{:?}", yes, c, s, some, ip, error, result);
             let mut got = Vec::new();
-            host.arguments(|_, value| got.push(text(value)));
+            host.arguments(|_, _, value| got.push(text(value)));
             assert_eq!(got, want);
-            host.arguments(|i, value| match (i, value.view()) {
+            host.arguments(|i, _, value| match (i, value.view()) {
                 (0, View::Bool(b)) => assert_eq!(b, yes),
                 (1, View::Char(got)) => assert_eq!(got, Ok(c)),
                 (2, View::Str(got)) => assert_eq!(got, s.as_bytes()),
@@ -95,4 +95,22 @@ proptest! {
             });
         })
     }
+}
+
+/// One without a name is called by its source text.
+#[test]
+fn a_long_name_ends_with_an_ellipsis() {
+    with_host(|host| {
+        let sectors = 1u64;
+        blog_info!(
+            &host.component,
+            "{}{}",
+            sectors.max(12),
+            sectors.max(sectors).max(sectors).max(sectors).max(sectors).max(sectors).max(sectors)
+        );
+        let mut names = Vec::new();
+        host.arguments(|_, name, _| names.push(name.to_owned()));
+        assert_eq!(names[0], "sectors.max(12)");
+        assert_eq!((names[1].chars().count(), names[1].chars().last()), (81, Some('…')));
+    })
 }

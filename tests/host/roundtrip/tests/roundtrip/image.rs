@@ -144,15 +144,15 @@ impl Host {
     }
 
     /// The arguments of the last record: each as the outputs take it that don't print messages.
-    pub fn arguments(&self, mut see: impl FnMut(usize, Value<'_>)) {
+    pub fn arguments(&self, mut see: impl FnMut(usize, &str, Value<'_>)) {
         let records = self.rig.read(self.ring.id()).records;
         let (_, site, payload) = records.last().unwrap();
         let template = &self.sites.sites[*site as usize - 1].template;
         let template = template.as_ref().unwrap();
         let mut slots = Vec::new();
         assert!(template.locate_arguments(payload, Version::Two, &mut slots), "payload too short");
-        for (i, (_, value, _)) in template.arguments(payload, &slots).enumerate() {
-            see(i, value);
+        for (i, (name, value, _)) in template.arguments(payload, &slots).enumerate() {
+            see(i, name, value);
         }
     }
 
