@@ -416,7 +416,7 @@ impl Task {
 }
 
 /// What tasks wait for. Adds those that are missing among the tasks.
-fn waits_of(file: &Snapshot, tasks: &mut HashMap<Key, Task>) -> (Vec<Wait>, HashMap<i32, Link>) {
+fn waits_of(file: &Snapshot, tasks: &mut HashMap<Key, Task>) -> HashMap<i32, Link> {
     let is_awake = |pid: i32| {
         let task = tasks.get(&(pid, 0));
         task.is_some_and(|t| matches!(t.state, State::Running | State::Runnable))
@@ -445,7 +445,7 @@ fn waits_of(file: &Snapshot, tasks: &mut HashMap<Key, Task>) -> (Vec<Wait>, Hash
             task.chain = chains.of(*pid);
         }
     }
-    (waits, links)
+    links
 }
 
 /// The tasks of which it is known whether they wait: the kernel looks so far from each with rings.
@@ -633,7 +633,7 @@ impl OfBoot<'_> {
         for task in tasks.values().filter(|task| !task.only_holds) {
             *states.entry(task.state).or_insert(0) += 1;
         }
-        let (_, links) = waits_of(file, &mut tasks);
+        let links = waits_of(file, &mut tasks);
         let looked = looked_at(&tasks, &links);
         let waits = |t: &Task| t.exit_clock == 0 && links.contains_key(&t.pid);
         let wants = |t: &Task| wanted.wants(t, waits(t));
