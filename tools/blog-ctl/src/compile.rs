@@ -489,7 +489,7 @@ mod tests {
         ]
         .concat();
         let (mut slots, mut out) = (Vec::new(), Vec::new());
-        assert!(template.cut(&payload, Version::Two, &mut slots));
+        assert!(template.locate_arguments(&payload, Version::Two, &mut slots));
         template.print(&payload, &slots, &mut out);
         let out = String::from_utf8(out).unwrap();
         assert_eq!(out, "-7|ff      |(null)|3|(efault)");

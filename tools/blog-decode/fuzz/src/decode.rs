@@ -113,7 +113,7 @@ pub fn decode_with(files: &[Snapshot], filter: &Filter, template: &Template, log
             })
             .unwrap();
         trace.end("host", "release").unwrap();
-        report.end("host", "release").unwrap();
+        report.end("host", "release", b"[]").unwrap();
         tracks.end(packets).unwrap();
     });
     let counts: Vec<_> = decoder.counts().copied().collect();

@@ -259,11 +259,11 @@ fn memory_is_that_of_the_rings_and_not_of_their_length() {
     // A line unpacks to a thousand times what it is, but no line of the kernel does.
     let bomb = console::line(Why::Hang, 1, (1, 1), &[0; 512 << 10]);
     let mut scan = Scan::default();
-    let most = heap::most_of(|| {
+    let peak = heap::most_of(|| {
         scan.feed(bomb.as_bytes());
         scan.end();
     });
-    assert!(most < 64 << 10 && scan.damaged == 1, "{most}");
+    assert!(peak < 64 << 10 && scan.damaged == 1, "{peak}");
     let each = |make: fn(u64) -> Snapshot| {
         move |count: u32| (0..count).map(|n| make(n.into())).collect::<Vec<_>>()
     };
