@@ -498,7 +498,7 @@ mod tests {
     #[test]
     fn what_cannot_be_recorded_is_an_error() {
         for (text, why) in [
-            ("do_read", "neither"),
+            ("x:do_read", "neither"),
             ("f:do_read+x", "neither"),
             ("f:a b", "double quotes"),
             (r#"f:do_read "%d"#, "no quote"),

@@ -400,8 +400,8 @@ impl<'a> Compiler<'a> {
         let (times, sector) = word.split_once('/').unwrap_or((word, "0"));
         let (from, to) = times.split_once("..").unwrap_or((times, ""));
         let (start, unit) = with_unit(from);
-        let end = if to.is_empty() { start + 1 } else { with_unit(to).0 };
-        for n in start..end {
+        let end = if to.is_empty() { start } else { with_unit(to).0 - 1 };
+        for n in start..=end {
             let clock = n * unit;
             let sector = if sector == "n" { n } else { number(sector) };
             self.page_at(clock).record(clock, 1, (&(n as u32), &sector));

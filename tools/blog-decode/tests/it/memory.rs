@@ -263,7 +263,7 @@ fn memory_is_that_of_the_rings_and_not_of_their_length() {
         scan.feed(bomb.as_bytes());
         scan.end();
     });
-    assert!(peak < 64 << 10 && scan.damaged == 1, "{peak}");
+    assert!(peak < 128 << 10 && scan.damaged == 1, "{peak}");
     let each = |make: fn(u64) -> Snapshot| {
         move |count: u32| (0..count).map(|n| make(n.into())).collect::<Vec<_>>()
     };

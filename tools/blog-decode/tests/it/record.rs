@@ -182,7 +182,7 @@ fn a_pipe_is_cut_into_files() {
         names(&rig, out)
     };
     // A file of which there is one can't go: none takes more than half of what all may.
-    let left = recorded("small", &["--size", "4k"]);
+    let left = recorded("small", &["--size", "10k"]);
     assert!(!left.iter().any(|name| name == "blog.000001.stream"), "{left:?}");
     let names = recorded("out", &["--file-size", "2k"]);
     let files: Vec<_> = names.iter().filter(|n| n.ends_with(".stream")).collect();
