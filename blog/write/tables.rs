@@ -463,7 +463,8 @@ mod dumped {
             let Some(ring) = next.filter(|ring| *ring != 0) else {
                 return;
             };
-            let ids = word(ring, offset_of!(RingHead, busy)).zip(word(ring, offset_of!(RingHead, id)));
+            let ids =
+                word(ring, offset_of!(RingHead, busy)).zip(word(ring, offset_of!(RingHead, id)));
             if let Some((slot, id)) = ids {
                 f(u32::from(slot as u16), id as u32);
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In place of blog/parts/dumps/crash.c, for a kernel without BLog's patches: crashes, by what such a
- * kernel exports. The comment of each function has its limits; docs/stock.rst has all of them.
+ * In place of blog/parts/dumps/crash.c, for a kernel without BLog's patches: crashes, by what such
+ * a kernel exports. The comment of each function has its limits; docs/stock.rst has all of them.
  */
 
 #include <linux/atomic.h>

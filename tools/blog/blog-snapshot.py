@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Prints a snapshot of BLog, the binary logger: blog-snapshot.py SNAPSHOT ELF...
 
-SNAPSHOT is a copy of a file /sys/kernel/tracing/blog/.../snapshot. Each ELF is a vmlinux or a
-module with call sites, not stripped of its section .debug.blog: it has their formats, and is found
-by its build ID. Documentation/blog/index.rst has the format of both.
+SNAPSHOT is a copy of a file /sys/kernel/tracing/blog/.../snapshot. Each ELF is a vmlinux or a module
+with its section .debug.blog, found by build ID. Documentation/blog/index.rst has both formats.
 """
+# mypy: ignore-errors
 
 import struct
 import sys

@@ -182,7 +182,8 @@ impl<'a> System<'a> {
             triggers.extend(names.iter().map(|n| self.args.blog.join(n).join("trigger")));
         }
         let signals = Signals::new()?;
-        let inputs: Result<Vec<_>, _> = triggers.iter().map(|path| PollSource::open(path)).collect();
+        let inputs: Result<Vec<_>, _> =
+            triggers.iter().map(|path| PollSource::open(path)).collect();
         let inputs = inputs?;
         while !signals.asked() {
             let ready = poll::wait(&inputs, &signals, None)?;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* What lies around the symbols of modules */
-#define AROUND (1UL << 20)
+#define AROUND 0x100000UL
 
 /* Of the kernel, from _stext on, and of modules */
 static struct range {
@@ -32,7 +32,7 @@ static void find_ranges(void)
 			continue;
 		if (!strcmp(name, "_stext"))
 			text = at;
-		/* What comes before isn't in the kernel's text and data: offsets in a CPU's memory. */
+		/* Offsets in a CPU's memory come before the kernel's text and data. */
 		if (!text && !is_module)
 			continue;
 		range->first = at < range->first ? at : range->first;
