@@ -19,11 +19,11 @@
 BLOG_COMPONENT(bench_c, .size_kb = 2048, .ring_kb = 256);
 BLOG_COMPONENT(bench_c_off, .size_kb = 1024, .enabled = false);
 
-#define USE(x)	asm volatile("" : : "r" (x))
-#define USE1(a)				USE(a);
-#define USE2(a, b)			USE(a); USE(b);
-#define USE4(a, b, c, d)		USE2(a, b) USE2(c, d)
-#define USE8(a, b, c, d, e, f, g, h)	USE4(a, b, c, d) USE4(e, f, g, h)
+#define USE(x)				({ asm volatile("" : : "r" (x)); })
+#define USE1(a)				USE(a)
+#define USE2(a, b)			(USE(a), USE(b))
+#define USE4(a, b, c, d)		(USE2(a, b), USE2(c, d))
+#define USE8(a, b, c, d, e, f, g, h)	(USE4(a, b, c, d), USE4(e, f, g, h))
 #define LOOP(what, args, ...)						\
 	BENCH_LOOP(what, args, CONCATENATE(USE, COUNT_ARGS(__VA_ARGS__))(__VA_ARGS__))
 #define ON(what, args, ...)						\
