@@ -98,10 +98,11 @@ def rnull_module(kernel: vm.Kernel, work: Path, kind: str) -> Path:
     for name in ("rnull.rs", "configfs.rs"):
         shutil.copy(pristine / name, work / "source")
     if kind == "blog":
-        # What it changes in the kernel crate, the kernel has.
-        text = (TOP / "patches/rnull-blog.patch").read_text()
-        ours = re.split(r"^diff .* a/rust/", text, maxsplit=1, flags=re.MULTILINE)[0]
-        call("patch", "-d", work / "source", "--no-backup-if-mismatch", "-p4", given=ours)
+        for patch in ("rnull-blog", "rnull-blog-more"):
+            # What it changes in the kernel crate, the kernel has.
+            text = (TOP / f"patches/{patch}.patch").read_text()
+            ours = re.split(r"^diff .* a/rust/", text, maxsplit=1, flags=re.MULTILINE)[0]
+            call("patch", "-d", work / "source", "--no-backup-if-mismatch", "-p4", given=ours)
     make(kernel, work / "source", work / "out", f"KIND={kind}")
     return work / f"out/rnull_{kind}.ko"
 
