@@ -132,7 +132,7 @@ is "snapshots are recorded" sh -c 'blog-decode /out/snaps | grep -q "queue Read"
 # --- save
 blog-decode save -o /out/saved 2> /out/saved.err || not_ok "save: $(cat /out/saved.err)"
 is "a saved file has records" sh -c 'blog-decode /out/saved | grep -q "queue Read"'
-is "and the kernel log" sh -c 'blog-decode --dmesg /out/saved /out/saved | grep -q "dmesg .*Linux version"'
+is "and the kernel log" sh -c 'blog-decode --dmesg /out/saved /out/saved | grep -q "dmesg: Linux version"'
 is "and settings" sh -c 'blog-decode --about /out/saved | grep "^rnull/level: debug"'
 blog-decode save --redact -o /out/redacted 2> /tmp/error || not_ok "redacted: $(cat /tmp/error)"
 is "a redacted one has no kernel log" sh -c '! blog-decode --about /out/redacted | grep "kernel log"'
