@@ -61,7 +61,7 @@ same "and record nothing more" "$before" "$(grep -c "^clone" /tmp/records)"
 
 refused 'no such function' rnull 'f:blog_no_such'
 refused "can't be probed" rnull 'f:exc_int3'
-refused "needs the kernel's types" rnull 'f:do_exit "%lu" code'
+[ -e /sys/kernel/btf/vmlinux ] || refused "needs the kernel's types" rnull 'f:do_exit "%lu" code'
 refused 'No such file' nobody 'f:do_exit'
 
 # Probes of a driver go with it.
