@@ -19,7 +19,10 @@ use crate::common::{
 use blog_decode_core::sidetable::read_table;
 use blog_file::snapshot::{split::Split, Snapshot};
 use blog_table::{descriptor::Site, format::Table, source::Source};
-use blog_wire::record::{Lost, LOST_CAUSES};
+use blog_wire::{
+    file::Kind,
+    record::{Lost, LOST_CAUSES},
+};
 
 fn rig() -> Rig {
     let rig = Rig::new();
@@ -252,6 +255,24 @@ fn a_further_file_counts_nothing_that_earlier_ones_have() {
         assert_eq!(gone(&second), expected, "{cut}");
         split.feed(&stream[cut..], &mut second).unwrap();
         assert_eq!(gone(&second), gone(&stream), "{cut}");
+    }
+}
+
+/// A snapshot whose table is found while it is read has an end.
+#[test]
+fn a_table_in_front_of_the_end_cuts_nothing_off() {
+    let mut b = begin(&[&[7; 20]], SECOND);
+    let whole = b.end();
+    for cut in (0..whole.len()).step_by(8) {
+        let (mut split, mut held) = (Split::default(), Vec::new());
+        split.feed(&whole[..cut], &mut held).unwrap();
+        if split.has_begun() {
+            split.add(Kind::SideTable, b"table", &mut held).unwrap();
+        }
+        split.feed(&whole[cut..], &mut held).unwrap();
+        assert!(!split.end().unwrap().1.any(), "{cut}");
+        let file = Snapshot::read("held".into(), Source::Memory(held)).unwrap();
+        assert!(!file.damage.any(), "{cut}: {:?}", file.damage);
     }
 }
 

@@ -122,7 +122,8 @@ impl Split {
             let index = self.next_in_file.saturating_add(lost);
             self.next_in_file = index.saturating_add(1);
             renumber(section, index, self.added);
-            self.keep(&header, section)?;
+            // With another number, the section at the end has another checksum.
+            self.keep(&SectionHeader::read(section).unwrap_or(header), section)?;
             match self.rebased(section) {
                 Some((_, new)) => out.extend_from_slice(&new),
                 None => out.extend_from_slice(section),
