@@ -346,7 +346,7 @@ fn a_full_disk_costs_the_oldest_files_first() {
         shown.contains("blog.000012.stream") && !shown.contains("blog.000001.stream"),
         "{shown}"
     );
-    assert!(shown.contains("disk                 1        6000"), "{shown}");
+    assert!(shown.contains("disk              1     6000"), "{shown}");
     // What had room of one that is larger than the disk decodes, and nothing of it is damaged.
     let decoded: u64 = shown.lines().last().unwrap().parse().unwrap();
     assert!((30_000..60_000).contains(&decoded), "{shown}");
