@@ -26,7 +26,8 @@ use std::ffi::OsString;
 
 use blog_decode::cli::{
     man,
-    report::{print_all, set_program, usage, Failure, Status},
+    pager::usage,
+    report::{print_all, set_program, Failure, Status},
 };
 use clap::{CommandFactory, Parser};
 

@@ -39,7 +39,7 @@ mod extract;
 mod follow;
 mod input;
 pub mod local_system;
-mod pager;
+pub mod pager;
 pub mod poll;
 mod print;
 mod progress;
@@ -64,9 +64,9 @@ use clap::{CommandFactory, FromArgMatches};
 
 use self::{
     args::{as_ours, command_first, grouped, misplaced, moved, replaced, Cli, Command},
-    pager::Pager,
+    pager::{usage, Pager},
     print::settle_color,
-    report::{complain, print_all, usage, Failure, Status},
+    report::{complain, print_all, Failure, Status},
 };
 use crate::{blogfmt::format, record::Version, snapshot::VERSIONS, vmcore};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! A pager on the terminal, for all that is printed.
+//! A pager on the terminal, for all that is printed, and for what --help prints.
 
 use std::{
     env,
@@ -13,13 +13,17 @@ use std::{
     time::Duration,
 };
 
+use clap::error::{ContextKind, ContextValue};
 use rustix::{
     io::ioctl_fionread,
     pipe::{pipe_with, PipeFlags},
     stdio::{dup2_stderr, dup2_stdout},
 };
 
-use super::{print::is_able, report::complain};
+use super::{
+    print::is_able,
+    report::{complain, complain_lines, written, Failure, Status},
+};
 
 /// A pager, which gets all that is printed, and which is waited for.
 pub struct Pager {
@@ -129,4 +133,20 @@ impl Drop for Pager {
             complain(&format!("the pager {name} can't be run; try --no-pager, or set BLOG_PAGER"));
         }
     }
+}
+
+/// Prints why the arguments are wrong; or what they ask for, as --help does.
+pub fn usage(mut error: clap::Error) -> Status {
+    if error.use_stderr() {
+        // A value that begins with "-" is rarely meant.
+        error.insert(ContextKind::Suggested, ContextValue::None);
+        let text = error.render().to_string();
+        let text = text.trim_end();
+        complain_lines(text.strip_prefix("error: ").unwrap_or(text));
+        return Status::Failed;
+    }
+    let pager = Pager::start();
+    let printed = error.print();
+    drop(pager);
+    written(printed).unwrap_or_else(|why| Failure::from(why).tell())
 }

@@ -8,9 +8,7 @@ use std::{
     sync::OnceLock,
 };
 
-use clap::error::{ContextKind, ContextValue};
-
-use super::{pager::Pager, progress};
+use super::progress;
 use crate::{error::Error, output::text::is_unsafe};
 
 /// How a command has ended: the exit status of the program.
@@ -82,7 +80,7 @@ pub fn complain(what: &str) {
 }
 
 /// The same of lines that are safe.
-fn complain_lines(what: &str) {
+pub fn complain_lines(what: &str) {
     progress::clear();
     // In one write: what else goes to that file must not come in between.
     let line = format!("{}: {what}\n", PROGRAM.get().unwrap_or(&"blog-decode"));
@@ -128,28 +126,12 @@ pub fn print_each(more: impl FnMut(&mut Vec<u8>) -> io::Result<bool>) -> Result<
 }
 
 /// The result of writing to standard output.
-fn written(result: io::Result<()>) -> Result<Status, String> {
+pub fn written(result: io::Result<()>) -> Result<Status, String> {
     match result {
         // The reader has enough.
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {e}")),
         _ => Ok(Status::Whole),
     }
-}
-
-/// Prints why the arguments are wrong; or what they ask for, as --help does.
-pub fn usage(mut error: clap::Error) -> Status {
-    if error.use_stderr() {
-        // A value that begins with "-" is rarely meant.
-        error.insert(ContextKind::Suggested, ContextValue::None);
-        let text = error.render().to_string();
-        let text = text.trim_end();
-        complain_lines(text.strip_prefix("error: ").unwrap_or(text));
-        return Status::Failed;
-    }
-    let pager = Pager::start();
-    let printed = error.print();
-    drop(pager);
-    written(printed).unwrap_or_else(|why| Failure::from(why).tell())
 }
 
 #[cfg(test)]
