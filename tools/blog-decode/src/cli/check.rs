@@ -24,8 +24,7 @@ use crate::{
 pub fn check(args: &args::Check) -> Result<Status, Failure> {
     let input = args::InputArgs {
         snapshots: args.snapshots.clone(),
-        blog: args.blog.clone(),
-        vmcore: args.vmcore.clone(),
+        sources: args.sources.clone(),
         tables: TablePaths { sidetable: Vec::new(), modules: PathBuf::new() },
         host: Vec::new(),
     };

@@ -4,13 +4,14 @@
 
 #[cfg(feature = "ctf")]
 use std::collections::HashSet;
-use std::io::{self, Write};
-#[cfg(any(feature = "ctf", feature = "parquet"))]
-use std::path::Path;
-use std::thread;
+use std::{
+    io::{self, Write},
+    path::Path,
+    thread,
+};
 
 use super::{
-    args::{Convert, Form, Report},
+    args::{Convert, Converted, Form, InputArgs, Report},
     atomic_output,
     extract::extract,
     input::Input,
@@ -50,17 +51,27 @@ macro_rules! lacks {
 
 /// Converts.
 pub fn convert(args: &Convert) -> Result<Status, Failure> {
-    if matches!(args.to, Form::Snapshot) {
-        return extract(args);
+    match args.to {
+        Form::Snapshot => extract(args),
+        form => write(&args.input, form, &args.output, &args.what),
     }
+}
+
+/// Writes a report, which is a form of its own.
+pub fn report(args: &Report) -> Result<Status, Failure> {
+    write(&args.input, Form::Html, &args.output, &args.what)
+}
+
+/// Writes records in a form.
+fn write(input: &InputArgs, to: Form, output: &Path, args: &Converted) -> Result<Status, Failure> {
     let pairs = args.spans.pairs();
     if pairs.is_empty() && !args.spans.keys.key.is_empty() {
         return Err("--key needs --span START END".into());
     }
-    if !pairs.is_empty() && !matches!(args.to, Form::Html | Form::Perfetto) {
+    if !pairs.is_empty() && !matches!(to, Form::Html | Form::Perfetto) {
         return Err("--span: only html and perfetto have spans".into());
     }
-    let mut session = Session::open(&args.input, &args.filters, !args.logs.is_empty(), args.jobs)?;
+    let mut session = Session::open(input, &args.filters, !args.logs.is_empty(), args.jobs)?;
     // Nothing is written so far.
     let signals = Signals::new()?;
     let mut logs = session.input.logs(&args.logs)?;
@@ -77,28 +88,28 @@ pub fn convert(args: &Convert) -> Result<Status, Failure> {
     let mut decoder = decoder.with_logs(logs);
     let mut each = EntryWriter { decoder: &mut decoder, signals: &signals, has_logs, threads };
     let mut odd = ConvertNotes::default();
-    let made = match args.to {
+    let made = match to {
         #[cfg(feature = "ctf")]
-        Form::Ctf => atomic_output::directory(&args.output, |path| {
+        Form::Ctf => atomic_output::directory(output, |path| {
             told(ctf(input, counts, &mut each, path)).map(|n| odd = n)
         }),
         #[cfg(not(feature = "ctf"))]
         Form::Ctf => lacks!("CTF", "ctf"),
-        Form::Perfetto => atomic_output::file(&args.output, args.force, |out| {
+        Form::Perfetto => atomic_output::file(output, args.force, |out| {
             told(to_perfetto(pairs, &mut each, out)).map(|n| odd = n)
         }),
-        Form::Html => atomic_output::file(&args.output, args.force, |out| {
+        Form::Html => atomic_output::file(output, args.force, |out| {
             let hang = hang(input, &session.filter);
             told(html(input, (pairs, &hang), &mut each, out)).map(|n| odd = n)
         }),
         #[cfg(feature = "parquet")]
-        Form::Parquet => atomic_output::directory(&args.output, |path| {
-            told(parquet(&mut each, path)).map(|n| odd = n)
-        }),
+        Form::Parquet => {
+            atomic_output::directory(output, |path| told(parquet(&mut each, path)).map(|n| odd = n))
+        }
         #[cfg(not(feature = "parquet"))]
         Form::Parquet => lacks!("Parquet", "parquet"),
         #[cfg(feature = "otlp")]
-        Form::Otlp => atomic_output::file(&args.output, args.force, |out| {
+        Form::Otlp => atomic_output::file(output, args.force, |out| {
             told(otlp(&mut each, out)).map(|n| odd = n)
         }),
         #[cfg(not(feature = "otlp"))]
@@ -254,20 +265,6 @@ fn machine(input: &Input) -> (String, String) {
     let system = input.files.iter().find_map(|f| f.system);
     let release = system.map_or_else(String::new, |s| text(&s.release));
     (hosts.join(", "), release)
-}
-
-/// Writes a report, which is a form of its own.
-pub fn report(args: &Report) -> Result<Status, Failure> {
-    convert(&Convert {
-        input: args.input.clone(),
-        to: Form::Html,
-        output: args.output.clone(),
-        spans: args.spans.clone(),
-        filters: args.filters.clone(),
-        logs: args.logs.clone(),
-        jobs: args.jobs,
-        force: args.force,
-    })
 }
 
 /// Who holds up whom, in each boot: whatever records are chosen.

@@ -24,18 +24,18 @@ use crate::{
 /// Makes a snapshot file of a dump.
 pub fn extract(args: &Convert) -> Result<Status, Failure> {
     let name = args.output.to_string_lossy();
-    let (dumps, others) = with_dumps(&args.input.snapshots, &args.input.vmcore);
-    let is_plain = others.is_empty() && args.input.host.is_empty() && args.logs.is_empty();
+    let (dumps, others) = with_dumps(&args.input.snapshots, &args.input.sources.vmcore);
+    let is_plain = others.is_empty() && args.input.host.is_empty() && args.what.logs.is_empty();
     let dumps = vmcore::dumps(&dumps);
     let [dump] = &dumps[..] else {
         return Err("--to snapshot: give one crash dump, or all parts of one".into());
     };
-    let has_filters = args.filters.choose() || !args.filters.components().is_empty();
-    if !is_plain || has_filters || !args.spans.span.is_empty() {
+    let has_filters = args.what.filters.choose() || !args.what.filters.components().is_empty();
+    if !is_plain || has_filters || !args.what.spans.span.is_empty() {
         return Err("--to snapshot takes all of one crash dump, and nothing else".into());
     }
     let (extracted, is_whole) =
-        atomic_output::file(&args.output, args.force, |out| read(dump, out))?;
+        atomic_output::file(&args.output, args.what.force, |out| read(dump, out))?;
     let Extracted { components, rings, pages, records, tasks, .. } = extracted;
     let said = format!(
         "{components} components, {tasks} tasks, {rings} rings, {pages} pages, {records} records"

@@ -48,7 +48,7 @@ pub fn follow(args: &Show) -> Result<Status, Failure> {
     filter.with_context = args.around.numbers() != (0, 0);
     args.input.tables.check()?;
     let paths = match args.input.snapshots.as_slice() {
-        [] => streams(&args.input.blog, &filter.components)?,
+        [] => streams(&args.input.sources.blog, &filter.components)?,
         paths => paths.to_vec(),
     };
     let signals = Signals::new()?.with_output();

@@ -97,11 +97,11 @@ impl Input {
         let (mut files, mut status) = (Vec::new(), Status::Whole);
         let named = args.host.iter().map(|(host, path)| (path, Some(host)));
         let given = |path: &PathBuf| args.host.iter().any(|(_, named)| named == path);
-        let (dumps, others) = extract::with_dumps(&args.snapshots, &args.vmcore);
+        let (dumps, others) = extract::with_dumps(&args.snapshots, &args.sources.vmcore);
         let others = others.iter().filter(|path| !given(path));
         let mut tables = args.tables.clone();
         let live = match args.is_live() {
-            true => Some(live(&args.blog)?),
+            true => Some(live(&args.sources.blog)?),
             false => None,
         };
         let others = others.chain(&live);

@@ -73,22 +73,18 @@ const SETTING_MAX: u64 = 1 << 20;
 /// Saves.
 pub fn save(args: &Save) -> Result<Status, Failure> {
     args.input.tables.check()?;
-    let (dumps, others) = with_dumps(&args.input.snapshots, &args.input.vmcore);
+    let (dumps, others) = with_dumps(&args.input.snapshots, &args.input.sources.vmcore);
     let dumps = vmcore::dumps(&dumps);
     let is_live = args.input.is_live();
     let (mut files, mut tables, mut status) =
         (Vec::new(), args.input.tables.clone(), Status::Whole);
     if is_live || !others.is_empty() || !args.input.host.is_empty() {
-        (files, tables, status) = Input::read(&super::args::InputArgs {
-            snapshots: others,
-            vmcore: Vec::new(),
-            ..args.input.clone()
-        })?;
+        (files, tables, status) = Input::read(&args.input.with_files(others))?;
     }
     // Nothing is written so far.
     let signals = Signals::new()?;
     let settings = match is_live {
-        true => local_settings(&args.input.blog, args.redact),
+        true => local_settings(&args.input.sources.blog, args.redact),
         false => String::new(),
     };
     let made = atomic_output::file(&args.output, args.force, |out| {
@@ -129,10 +125,9 @@ pub fn about(args: &Show) -> Result<Status, Failure> {
             let (id, sites) = (table.build_id_hex(), table.sites.len());
             out.push_str(&format!("side table: {}, build ID {id}, {sites} sites\n", table.name));
         }
-        let log = file.text(Kind::KernelLog)?;
-        match log.split(|byte| *byte == b'\n').filter(is_log_line).count() {
+        match log_lines(&file.text(Kind::KernelLog)?) {
             0 => {}
-            n => out.push_str(&format!("kernel log: {} lines\n", grouped(n as u64))),
+            n => out.push_str(&format!("kernel log: {} lines\n", grouped(n))),
         }
     }
     let printed = print_all(|to| {
@@ -362,8 +357,7 @@ impl<'a, W: Write> Saver<'a, W> {
         self.split.add(kind, payload, &mut section)?;
         self.reveals.has_settings |= kind == Kind::Settings;
         if kind == Kind::KernelLog {
-            let lines = payload.split(|byte| *byte == b'\n');
-            self.reveals.log_lines += lines.filter(is_log_line).count() as u64;
+            self.reveals.log_lines += log_lines(payload);
         }
         self.put(&section).map_err(Error::File)
     }
@@ -459,10 +453,7 @@ impl<'a, W: Write> Saver<'a, W> {
                 out.extend(made(Kind::KernelLog, &[], header.index));
                 return Ok(());
             }
-            Some(Kind::KernelLog) => {
-                let lines = payload.split(|byte| *byte == b'\n');
-                self.reveals.log_lines += lines.filter(is_log_line).count() as u64;
-            }
+            Some(Kind::KernelLog) => self.reveals.log_lines += log_lines(payload),
             Some(Kind::Settings) => self.reveals.has_settings = true,
             Some(Kind::Page) => {
                 let page = payload.get_mut(Page::SIZE..).unwrap_or_default();
@@ -579,9 +570,10 @@ fn private_sites(table: &Table) -> (Vec<u8>, Vec<u32>) {
     (table.build_id.clone(), private.map(|(n, _)| n).collect())
 }
 
-/// Whether it begins a line of the kernel log: further fields of one begin with a blank.
-fn is_log_line(line: &&[u8]) -> bool {
-    !line.is_empty() && !line.starts_with(b" ")
+/// How many lines of the kernel log it has: further fields of one begin with a blank.
+fn log_lines(log: &[u8]) -> u64 {
+    let lines = log.split(|byte| *byte == b'\n');
+    lines.filter(|line| !line.is_empty() && !line.starts_with(b" ")).count() as u64
 }
 
 /// Settings of this system's BLog, and versions: a line each, `NAME: TEXT`.

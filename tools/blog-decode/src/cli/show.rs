@@ -40,11 +40,7 @@ pub fn show(args: &Show) -> Result<Status, Failure> {
 /// What is newer than `old`.
 fn newer(args: &Show, old: &Path) -> Result<Session, Failure> {
     let filter = args.filters.build()?;
-    let (mut files, tables, so_far) = Input::read(&args::InputArgs {
-        snapshots: vec![old.to_owned()],
-        vmcore: Vec::new(),
-        ..args.input.clone()
-    })?;
+    let (mut files, tables, so_far) = Input::read(&args.input.with_files(vec![old.to_owned()]))?;
     let old = files.len();
     let (more, tables, status) = Input::read(&args::InputArgs { tables, ..args.input.clone() })?;
     files.extend(more);

@@ -27,9 +27,9 @@ pub fn sites(args: &Sites) -> Result<Status, Failure> {
     args.tables.check()?;
     let filter = Filter { level: args.level, sites: args.site.clone(), ..Filter::default() };
     let (mut snapshots, mut images, mut status) = (Vec::new(), Vec::new(), Status::Whole);
-    let (dumps, mut files) = extract::with_dumps(&args.files, &args.vmcore);
+    let (dumps, mut files) = extract::with_dumps(&args.files, &args.sources.vmcore);
     if dumps.is_empty() && files.is_empty() {
-        files.push(live(&args.blog)?);
+        files.push(live(&args.sources.blog)?);
     }
     for path in &files {
         match open(path, snapshots.len()) {

@@ -9,14 +9,9 @@ use clap::{Args, ValueEnum};
 use super::place;
 use crate::clock::LogClock;
 
-/// Files to read.
+/// What is read besides the files that are named.
 #[derive(Args, Clone, Debug)]
-pub struct InputArgs {
-    /// Snapshots, streams, crash dumps, logs with a kernel's last words, or directories with these,
-    /// which are merged; - is standard input. The default is this system's log
-    #[arg(value_name = "SNAPSHOT")]
-    pub snapshots: Vec<PathBuf>,
-
+pub struct Sources {
     /// Directory of this system's BLog files, if not /sys/kernel/tracing/blog or
     /// /sys/kernel/debug/blog
     #[arg(
@@ -31,6 +26,18 @@ pub struct InputArgs {
     /// Crash dump, from which a snapshot is extracted first (repeatable)
     #[arg(long, value_name = "FILE")]
     pub vmcore: Vec<PathBuf>,
+}
+
+/// Files to read.
+#[derive(Args, Clone, Debug)]
+pub struct InputArgs {
+    /// Snapshots, streams, crash dumps, logs with a kernel's last words, or directories with these,
+    /// which are merged; - is standard input. The default is this system's log
+    #[arg(value_name = "SNAPSHOT")]
+    pub snapshots: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub sources: Sources,
 
     #[command(flatten)]
     pub tables: TablePaths,
@@ -41,9 +48,16 @@ pub struct InputArgs {
 }
 
 impl InputArgs {
+    /// The same for these files, in place of those and of dumps.
+    pub fn with_files(&self, snapshots: Vec<PathBuf>) -> Self {
+        let mut other = self.clone();
+        (other.snapshots, other.sources.vmcore) = (snapshots, Vec::new());
+        other
+    }
+
     /// Whether it is the log of this system.
     pub fn is_live(&self) -> bool {
-        self.snapshots.is_empty() && self.host.is_empty() && self.vmcore.is_empty()
+        self.snapshots.is_empty() && self.host.is_empty() && self.sources.vmcore.is_empty()
     }
 }
 

@@ -28,10 +28,10 @@ use clap::{Arg, CommandFactory, Parser, Subcommand};
 pub use self::{
     answers::{PairArgs, SpanArgs, Spans, Stats},
     filters::{parse_level, Around, Filters},
-    input::{InputArgs, Logs, TablePaths},
+    input::{InputArgs, Logs, Sources, TablePaths},
     live::Record,
     output::{Color, Form, Jobs, Look, Output, TimeArg},
-    saved::{Check, Convert, Report, Save, Show, Sites, Tasks},
+    saved::{Check, Convert, Converted, Report, Save, Show, Sites, Tasks},
 };
 
 /// Where the kernel may have the files of BLog.

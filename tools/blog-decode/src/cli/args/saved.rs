@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    filters::parse_level, place, Around, Filters, Form, InputArgs, Jobs, Logs, Look, Output,
+    filters::parse_level, Around, Filters, Form, InputArgs, Jobs, Logs, Look, Output, Sources,
     SpanArgs, TablePaths,
 };
 use crate::filter::{parse_regex, SitePattern};
@@ -88,20 +88,8 @@ pub struct Sites {
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// Directory of this system's BLog files, if not /sys/kernel/tracing/blog or
-    /// /sys/kernel/debug/blog
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value_os_t = place(),
-        hide_default_value = true,
-        hide_short_help = true
-    )]
-    pub blog: PathBuf,
-
-    /// Crash dump, from which a snapshot is extracted first (repeatable)
-    #[arg(long, value_name = "FILE")]
-    pub vmcore: Vec<PathBuf>,
+    #[command(flatten)]
+    pub sources: Sources,
 
     #[command(flatten)]
     pub tables: TablePaths,
@@ -127,21 +115,9 @@ pub struct Sites {
     pub json: bool,
 }
 
-/// Options of `convert`.
+/// What becomes of records in a file of another form.
 #[derive(Args, Debug)]
-#[command(after_help = CONVERT_HELP)]
-pub struct Convert {
-    #[command(flatten)]
-    pub input: InputArgs,
-
-    /// The format
-    #[arg(long, value_name = "FORM")]
-    pub to: Form,
-
-    /// The file or directory to write; it must not exist yet
-    #[arg(short, long, value_name = "PATH")]
-    pub output: PathBuf,
-
+pub struct Converted {
     /// Replace the file, if it exists
     #[arg(long)]
     pub force: bool,
@@ -157,6 +133,25 @@ pub struct Convert {
 
     #[command(flatten)]
     pub jobs: Jobs,
+}
+
+/// Options of `convert`.
+#[derive(Args, Debug)]
+#[command(after_help = CONVERT_HELP)]
+pub struct Convert {
+    #[command(flatten)]
+    pub input: InputArgs,
+
+    /// The format
+    #[arg(long, value_name = "FORM")]
+    pub to: Form,
+
+    /// The file or directory to write; it must not exist yet
+    #[arg(short, long, value_name = "PATH")]
+    pub output: PathBuf,
+
+    #[command(flatten)]
+    pub what: Converted,
 }
 
 const CONVERT_HELP: &str = "\
@@ -181,21 +176,8 @@ pub struct Report {
     #[arg(short, long, value_name = "PATH", default_value = "report.html")]
     pub output: PathBuf,
 
-    /// Replace the file, if it exists
-    #[arg(long)]
-    pub force: bool,
-
     #[command(flatten)]
-    pub spans: SpanArgs,
-
-    #[command(flatten)]
-    pub filters: Filters,
-
-    #[command(flatten)]
-    pub logs: Logs,
-
-    #[command(flatten)]
-    pub jobs: Jobs,
+    pub what: Converted,
 }
 
 const REPORT_HELP: &str = "\
@@ -332,20 +314,8 @@ pub struct Check {
     #[arg(value_name = "FILE")]
     pub snapshots: Vec<PathBuf>,
 
-    /// Directory of this system's BLog files, if not /sys/kernel/tracing/blog or
-    /// /sys/kernel/debug/blog
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value_os_t = place(),
-        hide_default_value = true,
-        hide_short_help = true
-    )]
-    pub blog: PathBuf,
-
-    /// Crash dump, from which a snapshot is extracted first (repeatable)
-    #[arg(long, value_name = "FILE")]
-    pub vmcore: Vec<PathBuf>,
+    #[command(flatten)]
+    pub sources: Sources,
 
     /// Assert that nothing was logged while the files were made: then missing and surplus records
     /// count as errors
