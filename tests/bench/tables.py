@@ -18,7 +18,7 @@ TOP = Path(__file__).resolve().parents[2]
 KEPT = TOP / "docs/results.json"
 PAGES = (
     "README.md", "docs/cost-tables.rst", "docs/stock.rst", "Documentation/blog/cost.rst",
-    *sorted(f"patches/cover/{path.name}" for path in TOP.glob("patches/cover/*")))  # fmt: skip
+    *(f"patches/cover/{name}" for name in ("first", "pointer", "capture", "ccall", "more")))  # fmt: skip
 
 Results = dict[str, Result]
 

@@ -21,8 +21,8 @@ FLAVOURS = by_kernel("uml", "x86", "arm64", "stock-kunit", "x86-y", "riscv64")
 def ran(request: pytest.FixtureRequest, work: Path) -> kunit_run.Ran:
     """One boot for all of a kernel's tests; of no more than one suite, if that is all."""
     items = [item for item in request.session.items if item.path == request.path]
-    params = [item.callspec.params for item in items if isinstance(item, pytest.Function)]
-    names = [str(p.get("case", "")) for p in params if p["ran"] == request.param]
+    params = [item.callspec.params for item in items if hasattr(item, "callspec")]
+    names = [str(p.get("case", "")) for p in params if p.get("ran") == request.param]
     suites = {name.partition(".")[0] for name in names}
     glob = ""
     if len(suites) == 1 and "" not in suites:
