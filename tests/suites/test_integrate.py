@@ -243,7 +243,7 @@ def test_documents_build_no_kernel(tmp_path: Path) -> None:
     assert not changed("patches/rnull-blog.patch", lambda text: "Subject: other\n" + text)
     assert not changed("patches/cover/first", lambda text: text + "More.\n")
     assert changed("blog/sys/hook.c", lambda text: text + "\n")
-    assert changed("patches/rnull-blog.patch", lambda text: text.replace("+use ", "+use  ", 1))
+    assert changed("patches/rnull-blog.patch", lambda text: text.replace("+blog_component", "+blog_komponent", 1))
     assert changed("patches/series", lambda text: text.replace(":kernel/blog/read/", ":kernel/"))
 
 
