@@ -87,13 +87,17 @@ def where(setup: str, result: Result) -> str:
     return f"{setup}, {result['date']};{clock} {result['cpu']};{kernel} BLog {result['commit']}{busy}\n\n"
 
 
+def shown(result: Result) -> list[str]:
+    """The cases of COSTS, without those of interrupts that cost what they do in a task."""
+    rows = {case: list(map(cell, row.values())) for case, row in result["costs"].items()}
+    return [case for case in COSTS if case in rows
+            and ("irq" not in case or rows[case] != rows[f"{case.split()[0]} task"])]  # fmt: skip
+
+
 def costs(setup: str, result: Result) -> str:
     """One line for each way to log, one column for each list of arguments."""
-    rows = [
-        [name, *(cell(result["costs"][case].get(shape)) for shape in SHAPES)]
-        for case, name in COSTS.items()
-        if case in result["costs"]
-    ]
+    rows = [[COSTS[case], *(cell(result["costs"][case].get(shape)) for shape in SHAPES)]
+            for case in shown(result)]  # fmt: skip
     text = where(setup, result) + layout([f"{result['unit']}, median", *SHAPES], rows)
     for name, value in result["single"].items():
         text += f"{name}: {cell(value)} {result['unit']}\n"
@@ -218,12 +222,19 @@ def beside(results: Results) -> str:
 def calls(results: Results) -> str:
     """The most important costs, in a few columns."""
     own, columns = results["instructions"], ("0", "2", "4", "str11")
-    cases = [case for case in COSTS if "clock" not in case and "turns" not in case]
+    cases = [case for case in shown(own) if "clock" not in case and "turns" not in case]
     rows = [[COSTS[case], *(cell(own["costs"][case].get(column)) for column in columns)]
             for case in cases]  # fmt: skip
     rows += [[f"a {name}", "", cell(own["single"][name]), "", ""]
              for name in ("first record", "page turn")]  # fmt: skip
     return layout(["instructions", *columns], rows)
+
+
+def model(results: Results) -> str:
+    """Each load with a few numbers of CPUs."""
+    result = results["model"]
+    lines = [line for line in result["text"] if not re.match(" *(4|16|64|128) ", line)]
+    return where("model", result) + "\n".join(lines)
 
 
 def of(name: str, setup: str) -> Callable[[Results], str]:
@@ -243,7 +254,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     **{f"short-{part}": short(of(part, "instructions")) for part in ("bytes", "sites")},
     "short-fio": short(of("fio", "fio")),
     "lttng": lambda _: lttng(),
-    "model": lambda results: where("model", results["model"]) + "\n".join(results["model"]["text"]),
+    "model": model,
     "summary": summary,
     "readme": readme,
     "stock": beside,
