@@ -123,9 +123,9 @@ def raised(work: Path, decoder: Path, sh: Run) -> Files:
 def test_a_member_saves_what_it_may_see(work: Path, decoder: Path, sh: Run) -> None:
     """Without the kernel's log, which it may not read. Others save nothing."""
     kernel, programs = vm.kernel("uml"), for_guest(decoder, work / "blog-decode")
-    files = kernel.files() | {"as": selftests.install(work)["selftests/blog"] / "as"}
+    programs |= {"as": selftests.install(work)["selftests/blog"] / "as"}
     result = vm.run(work / "save", kernel, TOP / "tests/guest/e2e/save.sh",
-                    files=files, programs=programs, machine=vm.Machine(1, 512))  # fmt: skip
+                    files=kernel.files(), programs=programs, machine=vm.Machine(1, 512))  # fmt: skip
     saved = Files(left(result), decoder, sh, "all")
     saved.hides("saved")
     said = (saved.folder / "saved.err").read_text()
