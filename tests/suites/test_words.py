@@ -29,7 +29,7 @@ def console(work: Path, args: str, flavour: str = "uml") -> Path:
     initrd = vm.initrd(work / "initrd", kernel.busybox, script, kernel.files(), {})
     guest = vm.Guest(work, kernel, initrd, vm.Machine(2, 512, f"rdinit=/run {args}"), 0)
     try:
-        guest.wait("^Kernel panic - not syncing: Attempted to kill init", 100)
+        guest.wait("Kernel panic - not syncing: Attempted to kill init", 100)
         guest.wait_end(60)
     finally:
         guest.end()
