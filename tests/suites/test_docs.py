@@ -27,6 +27,7 @@ TABLES: Any = of_pages
 KERNEL_PAGES = sorted(TOP.glob("Documentation/blog/*.rst"))
 PAGES = [
     *sorted([*TOP.glob("*.md"), *TOP.glob("tools/*/README.md"), *TOP.glob("docs/*.rst")]),
+    TOP / "patches/first.rst",
     *KERNEL_PAGES,
 ]
 README = TOP / "README.md"
