@@ -6,7 +6,7 @@
 //! enough, wherever KASLR has put things, to read any address of the kernel: its image, the direct
 //! map, vmalloc, modules. Tables come from the dump like everything else, and are trusted as
 //! little: a walk has as many steps as there are levels. By hand, as hostile dumps
-//! keep libaddrxlat busy for days: Documentation/blog/post-mortem.rst.
+//! keep libaddrxlat busy for days, and as it finds memory at null pointers.
 
 use std::{cell::RefCell, collections::HashMap};
 
