@@ -4,7 +4,7 @@ make and gcc with a kernel's headers, in a root without Rust.
 
 Each kernel boots, panics, and boots twice more if it has memory that survives. What tasks and
 interrupts logged is found in its place, with its text, counted, and in a stream; after the panic it
-is in the dump. What works is compared with the tables of Documentation/blog/deploy.rst and README.md.
+is in the dump. What works is compared with the table of Documentation/blog/deploy.rst.
 """
 
 import functools
@@ -433,38 +433,28 @@ def test_instructions(name: str, work: Path, root: Path, tree: Tree, sh: Run) ->
         assert cost <= most, f"{what}: {cost:.1f}"
 
 
-PAGES = ("Documentation/blog/deploy.rst", "README.md")
+PAGE = TOP / "Documentation/blog/deploy.rst"
 
 
-def table(page: str) -> dict[str, dict[str, str]]:
+def table() -> dict[str, dict[str, str]]:
     """The table of kernels there: by kernel, what each feature's cell says."""
-    lines = (TOP / page).read_text().splitlines()
+    lines = PAGE.read_text().splitlines()
     (head,) = [
         n for n, line in enumerate(lines) if re.search(r" 6\.1 .* 6\.12 .* 7\.2 .* 7\.3", line)
     ]
-    rows = {}
-    if page.endswith(".md"):
-        names, _, *body = [
-            [cell.strip() for cell in line.strip(" |").split("|")]
-            for line in lines[head : lines.index("", head)]
-        ]
-    else:
-        marks = [(m.start(), m.end()) for m in re.finditer("=+", lines[head - 1])]
-        end = next(n for n in range(head + 2, len(lines)) if lines[n].startswith("=="))
-        names, *body = [
-            [line[at : to if to != marks[-1][1] else None].strip() for at, to in marks]
-            for n, line in enumerate(lines[head:end], head)
-            if n != head + 1
-        ]
-    for title, *cells in body:
-        rows[title] = dict(zip(names[1:], cells, strict=False))
-    return rows
+    marks = [(m.start(), m.end()) for m in re.finditer("=+", lines[head - 1])]
+    end = next(n for n in range(head + 2, len(lines)) if lines[n].startswith("=="))
+    names, *body = [
+        [line[at : to if to != marks[-1][1] else None].strip() for at, to in marks]
+        for n, line in enumerate(lines[head:end], head)
+        if n != head + 1
+    ]
+    return {title: dict(zip(names[1:], cells, strict=False)) for title, *cells in body}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_table(page: str) -> None:
+def test_table() -> None:
     """It says of each kernel that was tried what was found."""
-    rows = table(page)
+    rows = table()
     if not FOUND:
         pytest.skip("no kernel was tried")
     for name, features in FOUND.items():
