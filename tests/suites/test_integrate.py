@@ -16,9 +16,7 @@ from pathlib import Path
 import pytest
 from conftest import TOP, files
 
-OURS = (
-    "Kconfig Kbuild blog include rust samples scripts patches Documentation tools/testing tools/blog"
-)
+OURS = "Kconfig Kbuild blog include rust samples scripts patches Documentation tools/testing tools/blog"
 VERSIONS = TOP / "scripts/lib/versions.sh"
 POSTER = "A. Poster <poster@example.org>"
 
@@ -242,7 +240,10 @@ def test_documents_build_no_kernel(tmp_path: Path) -> None:
     assert not changed("patches/rnull-blog.patch", lambda text: "Subject: other\n" + text)
     assert not changed("patches/cover/first", lambda text: text + "More.\n")
     assert changed("blog/sys/hook.c", lambda text: text + "\n")
-    assert changed("patches/rnull-blog.patch", lambda text: text.replace("+blog_component", "+blog_komponent", 1))
+    assert changed(
+        "patches/rnull-blog.patch",
+        lambda text: text.replace("+blog_component", "+blog_komponent", 1),
+    )
     assert changed("patches/series", lambda text: text.replace(":kernel/blog/read/", ":kernel/"))
 
 
