@@ -61,8 +61,10 @@ static int blog_file_open(struct inode *inode, struct file *file)
 
 	if (ret)
 		return ret;
-	while (strcmp(entry->name, blog_file_name(file)))
+	while (entry->name && strcmp(entry->name, blog_file_name(file)))
 		entry++;
+	if (WARN_ON_ONCE(!entry->name))
+		return -ENOENT;
 	/* It never fails. */
 	if (entry->kind->shape == BLOG_SHAPE_STREAM)
 		stream_open(inode, file);

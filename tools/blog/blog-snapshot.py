@@ -10,7 +10,7 @@ with its section .debug.blog, found by build ID. Documentation/blog/index.rst ha
 import struct
 import sys
 import zlib
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 
 LEVELS = ("?", "err", "warn", "info", "debug", "trace")
 CONTEXTS = ("task", "softirq", "hardirq", "nmi", "shared")
@@ -292,7 +292,7 @@ def main():
     elfs = [Elf(path) for path in sys.argv[2:]]
     for clock, line in sorted(lines(data, elfs), key=lambda entry: entry[0]):
         real = at + (clock - then) * 1_000_000_000 // hz
-        time = datetime.fromtimestamp(real // 1_000_000_000, UTC)
+        time = datetime.fromtimestamp(real // 1_000_000_000, timezone.utc)
         print(f"{time:%H:%M:%S}.{real % 1_000_000_000:09d} {line}")
 
 
