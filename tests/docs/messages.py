@@ -42,19 +42,16 @@ MESSAGES = {
         "BLog finds calls by symbols that are gone. Install the module as it was built, or strip "
         "only debug information.",
     "...: can't have all settings that component= wishes: ERROR":
-        "A setting of ``blog.component`` does not fit: mostly ``size_kb``, of which "
-        "``blog.max_kb`` or the machine has too little. The others are set.",
+        "A setting of ``blog.component`` does not fit: mostly ``size_kb``. The others are set.",
     "...: has ... KiB of memory, not SIZE_KB":
         "``blog.max_kb`` or the machine has no more. The component keeps less. Make room, then "
         "write ``size_kb`` again.",
     "...: has no memory: ERROR":
-        "Not even 16 KiB could be had. The component counts its records as lost. Make room, then "
-        "write 1 to its ``enable``.",
+        "There aren't even 16 KiB. Records count as lost. Make room, then write 1 to ``enable``.",
     "...: settings are out of range, so they are others":
-        "A fault of the driver, whose component declares a size outside of the limits. BLog took "
-        "the nearest one.",
+        "A fault of the driver, whose component declares a size outside of the limits.",
     "...=...: ERROR, left out":
-        "A parameter has a value that BLog doesn't understand; the default holds. Correct it.",
+        "BLog doesn't understand the value of a parameter; the default holds.",
     "NAME and later modules can't log: no site ids are left":
         "All 262,143 ids are taken, after many loads of different builds. Reboot.",
     "NAME can't log: its build has not run blog-fmt-sidetable on it":
@@ -65,10 +62,9 @@ MESSAGES = {
     "can't start, so nothing is logged: ERROR":
         "BLog found no memory, or the kernel lacks a function. Drivers run as without BLog.",
     "clock isn't auto, counter or mono, so it is auto":
-        "``blog.clock`` has another value. Correct it.",
+        "Correct ``blog.clock``.",
     "clock=counter: there is no usable counter, so it is auto":
-        "The processor has no counter that BLog can read, or its rate isn't known. Remove the "
-        "parameter.",
+        "BLog can't read this processor's counter, or doesn't know its rate. Remove the parameter.",
     "clock=counter: this counter may stop or differ between CPUs":
         "The kernel doesn't vouch for the counter. If times of CPUs contradict each other, use "
         "``blog.clock=auto``.",
@@ -84,8 +80,7 @@ MESSAGES = {
         "The word has an unknown key, or a value that is out of range. With ``ENOSPC``, all "
         "settings together are longer than 3840 bytes.",
     "crash tools don't know the latest image: ERROR":
-        "Memory is short. A crash dump from now on lacks the module that came last, until another"
-        " one is loaded.",
+        "Memory is short. A crash dump lacks the latest module, until another one is loaded.",
     "neither debugfs nor tracefs is allowed, so there are no files; crash dumps and last "
     "words have the records":
         "The kernel has neither file system, or refuses them: by ``debugfs=off``, or by lockdown "
@@ -104,13 +99,12 @@ MESSAGES = {
         "``blog.max_kb``.",
     "persist=NAME: no memory is reserved by this name: reserve_mem=SIZE:4096:NAME":
         "The command line lacks ``reserve_mem`` with this name, the kernel is older than 6.12, or"
-        " it found no room. Look for ``reserve_mem`` in the kernel's log.",
+        " it found no room.",
     "persist=NAME: the last boot's log has version N, unknown here: lost":
-        "Another version of BLog logged. Boot that kernel again to read such a log; this one is "
-        "gone.",
+        "Another version of BLog logged. This log is gone.",
     "persist=NAME: the log of the last boot is damaged, and lost":
-        "The memory changed meanwhile: firmware wiped or used a part, or another program did. See"
-        " :doc:`cookbook`, \"Keep a log across a reboot\".",
+        "Firmware, or something else, wiped or used a part: :doc:`cookbook`, \"Keep a log across a"
+        " reboot\".",
     "persist=NAME: the log of the last boot is lost: ERROR":
         "It could not be copied or read. This boot keeps its own log.",
     "persist=NAME: too small (ERROR)":
