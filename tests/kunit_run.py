@@ -89,9 +89,9 @@ class Ran:
             if name.startswith("blog"):
                 more = {f"{name}.{test.name}" for test in suite.subtests} - known
                 yield from (f"{case} is not in the sources" for case in sorted(more))
-        # Where the suites are built in, one logs as early as it can.
-        early = "blog_kunit: logged in an early parameter"
-        if self.kernel.option("BLOG_KUNIT_TEST") == "y" and early not in self.log:
+        # Where all suites are built in, one logs as early as it can.
+        early, built = "blog_kunit: logged in an early parameter", ("BLOG_KUNIT_TEST", "BLOG_PARTS")
+        if all(self.kernel.option(name) == "y" for name in built) and early not in self.log:
             yield "no call in an early parameter"
 
     def check(self, subtests: pytest.Subtests) -> None:

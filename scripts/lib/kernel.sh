@@ -9,7 +9,7 @@
 # with a copy of the first one's build.
 
 # kernel_flavours: prints all flavours
-kernel_flavours() { echo x86 x86-y x86-core x86-debug x86-rt x86-parallel x86-kcsan x86-lto arm64 riscv64 uml uml-core uml-part uml-n uml-bench uml-net; }
+kernel_flavours() { echo x86 x86-y x86-core x86-debug x86-rt x86-parallel x86-kcsan x86-lto arm64 riscv64 uml uml-core uml-first uml-n-first uml-part uml-n uml-bench uml-net; }
 
 # kernel_fragments FLAVOUR: prints config fragments, later ones win. Each flavour's purpose:
 kernel_fragments() {
@@ -40,7 +40,11 @@ kernel_fragments() {
 	uml) echo common uml trace lockdown debug-contexts debug-memory blog-y ;;
 	# BLog built in, without any of its parts
 	uml-core) echo common uml trace lockdown debug-contexts debug-memory blog-core ;;
-	# The same with the part that BLOG_PART names, KUnit, and tasks in a hash table. Deep tier
+	# Version 1 of the series alone, built in, and rnull. Deep tier
+	uml-first) echo common uml trace lockdown debug-contexts debug-memory blog-first ;;
+	# The same with CONFIG_BLOG=n. Deep tier
+	uml-n-first) echo common uml trace lockdown debug-contexts debug-memory blog-n ;;
+	# The same as uml-core with the part that BLOG_PART names, KUnit, and tasks in a hash table. Deep tier
 	uml-part) echo common uml trace lockdown debug-contexts debug-memory blog-core blog-part ;;
 	# CONFIG_BLOG=n: patched files compile to the same code as without BLog
 	uml-n) echo common uml trace lockdown debug-contexts debug-memory blog-n ;;
@@ -56,10 +60,13 @@ kernel_fragments() {
 # if none of them contains or needs a symbol of BLog, neither does vmlinux.
 kernel_targets() {
 	case $1 in
-	*-n) echo init/init_task.o kernel/fork.o fs/exec.o drivers/block/rnull/rnull_mod.o ;;
+	*-n | *-n-first) echo init/init_task.o kernel/fork.o fs/exec.o drivers/block/rnull/rnull_mod.o ;;
 	*) echo all ;;
 	esac
 }
+
+# kernel_series FLAVOUR: prints what TREE_SERIES is for its tree, where that hasn't all
+kernel_series() { [[ $1 != *-first ]] || echo "${TREE_SERIES:-first}"; }
 
 kernel_arch() {
 	case $1 in
@@ -82,8 +89,8 @@ kernel_source_name() {
 # kernel_pristine: the unmodified source
 kernel_pristine() { echo "${KSRC:-$BLOG_CACHE/src/linux-$KERNEL_SERIES}"; }
 
-# kernel_tree: the copy of it that BLog is integrated into
-kernel_tree() { echo "$BLOG_CACHE/trees/$(kernel_source_name)"; }
+# kernel_tree: the copy of it that BLog is integrated into, or a part of its series
+kernel_tree() { echo "$BLOG_CACHE/trees/$(kernel_source_name)${TREE_SERIES:+-first}"; }
 
 # kernel_build FLAVOUR: its build directory (O=)
 kernel_build() { echo "$BLOG_CACHE/build/$(kernel_source_name)/$1"; }

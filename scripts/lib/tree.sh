@@ -2,19 +2,21 @@
 # shellcheck shell=bash
 #
 # The files of this repository that go into a kernel tree, their places there, and
-# their commits; TREE_SERIES=NAME: only those up to that series. Sourced by scripts/integrate and scripts/series, and by
-# scripts/build-kernel, which checks whether any of these has changed.
+# their commits; TREE_SERIES=NAME: only those up to that series, or up to that patch. Sourced by
+# scripts/integrate and scripts/series, and by scripts/build-kernel, which checks whether any of
+# these has changed.
 
 # tree_series: prints the names of the series, in order
 tree_series() { sed -n 's/^\[\(.*\)\]$/\1/p' "$BLOG_TOP/patches/series"; }
 
-# series_lines FROM TO: prints the lines of patches/series from one series to another one; those
-# of all before, where FROM is empty, and of all from there on, where TO is
+# series_lines FROM TO: prints the lines of patches/series from one series to another one, or to a
+# patch; those of all before, where FROM is empty, and of all from there on, where TO is
 series_lines() {
 	sed 's/#.*//' "$BLOG_TOP/patches/series" | awk -v from="$1" -v to="$2" '
 		/^\[/ { name = substr($0, 2, length($0) - 2); if (done) exit; if (name == to) done = 1
 			if (name == from) from = ""; next }
-		NF && from == ""'
+		NF && from == ""
+		NF && ($1 == to || $1 == "?" to) { exit }'
 }
 
 # tree_files: prints "PATCH<TAB>PATH-HERE<TAB>PATH-IN-TREE" for every copied file of the series up
@@ -81,7 +83,7 @@ patch_files() {
 # header_patch: prints what the patches change in headers for drivers, without the hooks
 header_patch() {
 	tree_patches | sed "s|^|$BLOG_TOP/patches/|" | xargs -d '\n' \
-		awk '/^diff --git / { on = $3 ~ /^a\/include\// && $3 !~ /sched\.h$|vmlinux\.lds\.h$/ } FNR == 1 { on = 0 } on'
+		awk '/^diff --git / { on = $3 ~ /^a\/include\// && $3 !~ /(sched|sys_info|vmlinux\.lds)\.h$/ } FNR == 1 { on = 0 } on'
 }
 
 # Lists of what may be in a tree: each row names a folder beside its list.

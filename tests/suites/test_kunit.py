@@ -77,7 +77,7 @@ CASES = ["blog_one.first", "blog_one.second", "blog_two.third", "blog_module.fou
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[[str], kunit_run.Ran]:
     """What a log has of these four cases, of a kernel that has the suites built in."""
-    (tmp_path / ".config").write_text("CONFIG_BLOG_KUNIT_TEST=y\n")
+    (tmp_path / ".config").write_text("CONFIG_BLOG_KUNIT_TEST=y\nCONFIG_BLOG_PARTS=y\n")
 
     def read(log: str, problem: str = "") -> kunit_run.Ran:
         kernel, guest = vm.Kernel("uml", tmp_path), vm.Guest.__new__(vm.Guest)
