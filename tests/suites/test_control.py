@@ -11,7 +11,7 @@ from conftest import TOP, Run, Tap, by_kernel
 
 # A value of each parameter that isn't its default
 PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "counts": "Y",
-              "kdump": "Y", "last_words": "3", "max_kb": "8192", "persist": "nothing"}  # fmt: skip
+              "kdump": "Y", "max_kb": "8192", "persist": "nothing"}  # fmt: skip
 
 
 BOTH = pytest.mark.parametrize("flavour", by_kernel("uml", "x86"))
@@ -30,7 +30,9 @@ def test_every_parameter_at_boot(work: Path) -> None:
     """Built in, they are parsed long before BLog starts: before there are work queues."""
     paths = (path for path in (TOP / "blog").rglob("*.c") if "tests" not in path.parts)
     source = "".join(path.read_text() for path in paths)
-    assert set(re.findall(r"^module_param\w*\((\w+)", source, re.MULTILINE)) == set(PARAMETERS)
+    named = set(re.findall(r"^module_param\w*\((\w+)", source, re.MULTILINE))
+    # That one is for kernels without the patches: the suite "words" has it.
+    assert named - {"last_words"} == set(PARAMETERS)
     args = " ".join(f"blog.{name}={value}" for name, value in PARAMETERS.items())
     result = vm.run(work / "boot", vm.kernel("uml"), TOP / "tests/guest/e2e/parameters.sh",
                     machine=vm.Machine(args=f"panic_on_warn=1 {args}"))  # fmt: skip

@@ -43,8 +43,7 @@ MACHINES = {
             2,
             256,
             "panic_on_warn=1 blog.counts=Y blog.max_kb=16384 blog.clock=mono "
-            "blog.component=rust_blog:level=debug blog.persist=nothing blog.last_words=3 "
-            "blog.kdump=Y",
+            "blog.component=rust_blog:level=debug blog.persist=nothing blog.kdump=Y",
         ),
     ),
     "junk": ("uml", vm.Machine(2, 256, JUNK)),

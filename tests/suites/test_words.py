@@ -18,7 +18,7 @@ from conftest import TOP, Run
 pytestmark = pytest.mark.kernels("uml")
 
 LINES = 2000
-PANIC, OOPS, HANG = 1, 2, 4
+PANIC, OOPS, HANG, STUCK = 1, 2, 4, 8
 
 
 def console(work: Path, args: str, flavour: str = "uml") -> Path:
@@ -103,6 +103,17 @@ def test_a_lost_line_costs_only_its_records(panic: Path, work: Path, decoder: Pa
         assert found and set(found) <= {str(n) for n in range(LINES + 1)}
 
 
+def test_a_thread_that_spins(work: Path, decoder: Path, sh: Run) -> None:
+    """Its last records, by the detector of soft lockups; the machine goes on."""
+    text = console(work / "lockup", f"lockup last={STUCK}")
+    words(text, "stuck")
+    modules = vm.kernel("uml").modules / "blog"
+    said = sh(decoder, "show", "--sidetable", modules, "--component", "crash", text)
+    numbers = [int(n) for n in re.findall(r" s=(\d+) ", said)]
+    assert len(numbers) > 20
+    assert numbers == list(range(101 - len(numbers), 101))
+
+
 @pytest.mark.kernels("stock")
 def test_an_oops_of_a_thread(work: Path, decoder: Path, sh: Run) -> None:
     """Its last records; the machine goes on. User Mode Linux panics at what others call an oops."""
@@ -143,18 +154,30 @@ def test_a_machine_with_spoilt_memory_restarts(
 
 
 @pytest.mark.parametrize(
-    "args", [f"last={OOPS | HANG}", "last=0", "lockdown=confidentiality quiet_driver"]
+    "args",
+    [f"last={HANG}", "last=0", "lockdown=confidentiality quiet_driver panic_sys_info=blog"],
 )
 def test_nothing_is_said_that_is_not_wanted(work: Path, args: str) -> None:
     name = re.sub("[^a-z]", "-", args)
     assert "blog-words:" not in console(work / name, args).read_text(errors="replace")
 
 
-def test_a_driver_that_says_nothing_needs_no_setting(work: Path) -> None:
-    """The default: what else the first process has logged, as lockdown doesn't forbid it."""
-    assert "blog-words:panic:" in console(work / "default", "quiet_driver").read_text(
-        errors="replace"
-    )
+@pytest.mark.parametrize("choice", ["panic_sys_info=blog", "panic_sys_info=mem,blog"])
+def test_the_kernel_s_command_line_chooses(work: Path, choice: str) -> None:
+    """What else the first process has logged, as lockdown doesn't forbid it."""
+    text = console(work / choice.partition("=")[2], f"quiet_driver {choice}")
+    assert "blog-words:panic:" in text.read_text(errors="replace")
+
+
+def test_by_default_no_event_is_chosen(work: Path) -> None:
+    text = console(work / "default", "quiet_driver").read_text(errors="replace")
+    assert "blog-words:" not in text
+
+
+@pytest.mark.kernels("stock")
+def test_without_patches_a_panic_is_the_default(work: Path) -> None:
+    text = console(work / "default-stock", "", "stock").read_text(errors="replace")
+    assert "blog-words:panic:" in text
 
 
 # --- the QR code of drm_panic -----------------------------------------------------

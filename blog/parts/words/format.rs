@@ -2,7 +2,7 @@
 
 //! Last words: the newest records as lines of the kernel's log, for when that is all that is left.
 //!
-//! An event (a panic, an oops, a task that hangs) has up to [`LINES`] lines like
+//! An event (a panic, an oops, a task that hangs, a CPU that is stuck) has up to [`LINES`] lines like
 //!
 //! ```text
 //! blog-words:panic:1/4:0123abcd:DATA:89abcdef
@@ -48,11 +48,13 @@ pub enum Why {
     Oops = 1,
     /// The hung-task detector has found a task.
     Hang = 2,
+    /// A CPU does not get on: a lockup.
+    Stuck = 3,
 }
 
 impl Why {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 3] = [Self::Panic, Self::Oops, Self::Hang];
+    pub const ALL: [Self; 4] = [Self::Panic, Self::Oops, Self::Hang, Self::Stuck];
 
     /// Its name, as lines have it.
     pub const fn name(self) -> &'static str {
@@ -60,6 +62,7 @@ impl Why {
             Self::Panic => "panic",
             Self::Oops => "oops",
             Self::Hang => "hang",
+            Self::Stuck => "stuck",
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Lines of last words while they are made: sections, packed. Any context.
 
 use kernel::{
+    bindings::task_struct,
     blog::wire::file,
     prelude::*,
     transmute::AsBytes, //
@@ -24,6 +25,7 @@ unsafe extern "C" {
     fn blog_pack(room: *mut u64, from: *const u8, len: usize, to: *mut u8, size: usize) -> usize;
     safe fn blog_pack_room() -> usize;
     pub(super) safe fn blog_words_due(why: u32) -> bool;
+    pub(super) fn blog_words_hung(task: *mut task_struct);
     pub(super) fn blog_words_print(line: *const c_char, len: u32);
     pub(super) safe fn blog_words_start();
 }

@@ -39,6 +39,7 @@ use self::{
     format::Why,
     lines::{
         blog_words_due,
+        blog_words_hung,
         blog_words_print,
         blog_words_start,
         Lines, //
@@ -360,7 +361,7 @@ unsafe fn say(why: Why, task: *mut task_struct) {
 ///
 /// # Safety
 ///
-/// `task` is the current one.
+/// `task` is valid, and the current one unless it hangs.
 #[no_mangle]
 unsafe extern "C" fn blog_last_words(why: u32, task: *mut task_struct) {
     if let Some(why) = Why::ALL.get(why as usize) {
@@ -369,14 +370,14 @@ unsafe extern "C" fn blog_last_words(why: u32, task: *mut task_struct) {
     }
 }
 
-/// What the hung-task detector finds has last words.
+/// What the hung-task detector finds has last words, now or when it has found all.
 ///
 /// # Safety
 ///
 /// `task` is valid.
 unsafe extern "C" fn hang(_: *mut c_void, task: *mut task_struct) {
     // SAFETY: By this function's requirement.
-    unsafe { say(Why::Hang, task) };
+    unsafe { blog_words_hung(task) };
 }
 
 /// Process context, once.

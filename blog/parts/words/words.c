@@ -11,16 +11,54 @@
 #include <linux/moduleparam.h>
 #include <linux/notifier.h>
 #include <linux/panic_notifier.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/preempt.h>
 #include <linux/printk.h>
 #include <linux/ratelimit.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/zlib.h>
 
 #include "../../sys/params.h"
 #include "words.h"
 
-/* As Why of format.rs numbers them. */
-enum { BLOG_PANIC, BLOG_OOPS, BLOG_HANG };
+#ifdef CONFIG_BLOG_HOOKS
+
+/* The last task that the detector has found, of which sys_info() is not told. */
+static pid_t blog_hung;
+
+/* The hung-task detector has found a task, and will call sys_info() when it has found all. */
+void blog_words_hung(struct task_struct *tsk)
+{
+	WRITE_ONCE(blog_hung, tsk->pid);
+}
+
+/* By sys_info(): for the hung-task detector, or for a lockup, which is found in an interrupt. */
+static void blog_words_asked(void)
+{
+	struct task_struct *tsk;
+
+	if (!in_task())
+		return blog_last_words(BLOG_STUCK, current);
+	rcu_read_lock();
+	tsk = pid_task(find_pid_ns(xchg(&blog_hung, 0), &init_pid_ns), PIDTYPE_PID);
+	if (tsk)
+		get_task_struct(tsk);
+	rcu_read_unlock();
+	if (!tsk)
+		return;
+	blog_last_words(BLOG_HANG, tsk);
+	put_task_struct(tsk);
+}
+
+#else /* A kernel without BLog's patches: sys_info() doesn't know it. */
+
+void blog_words_hung(struct task_struct *tsk)
+{
+	blog_last_words(BLOG_HANG, tsk);
+}
 
 static int blog_parse_events(const char *val, const struct kernel_param *kp)
 {
@@ -33,14 +71,23 @@ static unsigned int blog_last_words_mask = BIT(BLOG_PANIC);
 module_param_cb(last_words, &blog_last_words_ops, &blog_last_words_mask, 0644);
 MODULE_PARM_DESC(last_words, "Print the last records to the kernel's log: 1 at a panic, 2 at an oops, 4 for a task that hangs, or a sum of these (default 1)");
 
+static bool blog_words_wanted(u32 why)
+{
+	return READ_ONCE(blog_last_words_mask) & BIT(why);
+}
+
+#endif
+
 #define BLOG_AN_HOUR RATELIMIT_STATE_INIT(blog_words_limits, 3600 * HZ, 3)
 
-static struct ratelimit_state blog_words_limits[] = { BLOG_AN_HOUR, BLOG_AN_HOUR, BLOG_AN_HOUR };
+static struct ratelimit_state blog_words_limits[] = {
+	BLOG_AN_HOUR, BLOG_AN_HOUR, BLOG_AN_HOUR, BLOG_AN_HOUR,
+};
 
 /* Whether such events are wanted, and there were not too many before. */
 bool blog_words_due(u32 why)
 {
-	return READ_ONCE(blog_last_words_mask) & BIT(why) && __ratelimit(&blog_words_limits[why]);
+	return blog_words_wanted(why) && __ratelimit(&blog_words_limits[why]);
 }
 
 /* After blog_panic(), and before what may end the machine without a word. */
@@ -69,6 +116,9 @@ void blog_words_start(void)
 	/* Neither fails: each is registered once. */
 	atomic_notifier_chain_register(&panic_notifier_list, &blog_words_panic_nb);
 	register_die_notifier(&blog_words_die_nb);
+#ifdef CONFIG_BLOG_HOOKS
+	blog_words_on_sys_info(blog_words_asked);
+#endif
 }
 
 /* There are 4 KiB at most to pack at a time. */

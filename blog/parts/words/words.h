@@ -8,11 +8,21 @@
 
 struct task_struct;
 
+/* As Why of format.rs numbers them. */
+enum { BLOG_PANIC, BLOG_OOPS, BLOG_HANG, BLOG_STUCK };
+
+#ifdef CONFIG_BLOG_HOOKS
+/* In hook.c */
+void blog_words_on_sys_info(void (*hook)(void));
+bool blog_words_wanted(u32 why);
+#endif
+
 /* In Rust, called from C. */
 void blog_last_words(u32 why, struct task_struct *tsk);
 
 /* In C, called from Rust. */
 bool blog_words_due(u32 why);
+void blog_words_hung(struct task_struct *tsk);
 void blog_words_start(void);
 size_t blog_pack_room(void);
 size_t blog_pack(void *room, const void *from, size_t len, void *to, size_t size);

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Something goes wrong after tasks have logged; the runner reads the console. On the kernel's command
-# line: "last=" what the parameter is set to, "quiet_driver" that nothing is logged, "hang" that a
-# task waits for what another one has, "oops" (where there is blog_crash) that a thread dies. Else,
-# and in the end, the first process ends: a panic.
+# line: "last=" events that are to have last words, as the parameter numbers them, "quiet_driver"
+# that nothing is logged, "hang" that a task waits for what another one has, "oops" and "lockup"
+# (where there is blog_crash) that a thread dies or spins. Else, and in the end, the first process
+# ends: a panic.
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -19,9 +20,21 @@ case " $cmdline " in
 *" quiet_driver "*) exit 7 ;;
 esac
 blog_on
+# Where the kernel has the patches, settings of its own choose the events.
+choose() {
+	if [ -e "$PARAMETER" ]; then
+		set_file "$1" "$PARAMETER"
+		return
+	fi
+	bit=1
+	for name in panic_sys_info kernel_sys_info hung_task_sys_info softlockup_sys_info; do
+		[ $(($1 & bit)) = 0 ] || echo blog > "/proc/sys/kernel/$name" || die "$name"
+		bit=$((bit * 2))
+	done
+}
 for word in $cmdline; do
 	case $word in
-	last=*) set_file "${word#last=}" "$PARAMETER" ;;
+	last=*) choose "${word#last=}" ;;
 	esac
 done
 log() {
@@ -50,6 +63,13 @@ case " $cmdline " in
 	modprobe blog_crash records=100 || die "modprobe blog_crash"
 	echo oops > /sys/module/blog_crash/parameters/scene || die "scene oops"
 	until dmesg | grep -q 'end trace'; do sleep 1; done
+	;;
+*" lockup "*)
+	echo 1 > /proc/sys/kernel/watchdog_thresh
+	modprobe blog_crash records=100 || die "modprobe blog_crash"
+	echo lockup > /sys/module/blog_crash/parameters/scene || die "scene lockup"
+	until dmesg | grep -q 'soft lockup'; do sleep 1; done
+	sleep 1
 	;;
 esac
 say "goes on"
