@@ -8,7 +8,7 @@
 //! has a walk of its own, so readers don't affect each other, and take nothing from the rings. They
 //! never make a log call wait.
 //!
-//! Documentation/blog/design-read.rst, "Readers", explains how a walk goes through the rings,
+//! Documentation/blog/, "Readers", explains how a walk goes through the rings,
 //! counts missing records, and waits. A pass with nothing to write is *dry*: then the reader of a
 //! stream waits. A walk holds a component's lock for one section, or for [a number of
 //! rings](component::RINGS) without news.

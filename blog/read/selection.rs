@@ -3,7 +3,7 @@
 //! Selects what a reader gets: everything, or what was chosen for its open file. A reader that may
 //! not see addresses gets no arguments of calls that have one among them.
 //!
-//! See "Addresses" in Documentation/blog/design-read.rst. A record without its arguments keeps its
+//! See "Addresses" in Documentation/blog/. A record without its arguments keeps its
 //! header, and so its time, its site and its place in the counts; a decoder knows it by the missing
 //! payload. In place of records that weren't chosen, a control record has their number.
 

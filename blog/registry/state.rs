@@ -61,6 +61,9 @@ use kernel::{
 };
 
 #[cfg(CONFIG_BLOG_ROOT)]
+mod dumped;
+
+#[cfg(CONFIG_BLOG_ROOT)]
 use kernel::blog::{
     root::{
         self,
@@ -411,40 +414,6 @@ impl State {
         #[cfg(CONFIG_BLOG_ROOT)]
         self.describe(&locked);
         result
-    }
-
-    #[cfg(CONFIG_BLOG_ROOT)]
-    pub(crate) fn root(&self) -> &Live<dump::ComponentRoot> {
-        &self.found.root
-    }
-
-    /// Shows crash tools what has changed.
-    #[cfg(CONFIG_BLOG_ROOT)]
-    fn describe(&self, locked: &Locked) {
-        let new = self.described(locked);
-        // SAFETY: The component's lock is held, under which alone it is changed.
-        unsafe { self.found.root.update(|root| *root = new) };
-    }
-
-    /// The component as crash tools find it. The state has its place.
-    #[cfg(CONFIG_BLOG_ROOT)]
-    pub(crate) fn described(&self, locked: &Locked) -> dump::ComponentRoot {
-        let memory = locked.memory().map(|memory| &memory.root);
-        dump::ComponentRoot {
-            magic: dump::COMPONENT_MAGIC,
-            size: size_of::<dump::ComponentRoot>() as u32,
-            slot: self.slot.into(),
-            enabled: self.get(Key::Enable) as u8,
-            level: self.get(Key::Level) as u8,
-            mode: self.get(Key::Mode) as u8,
-            attached: locked.attached().into(),
-            size_kb: self.get(Key::SizeKb),
-            ring_kb: self.get(Key::RingKb),
-            memory: memory.map_or(0, |memory| ptr::from_ref(memory) as u64),
-            lost: ptr::from_ref(&self.found.lost) as u64,
-            name: self.name,
-            cleared: locked.cleared,
-        }
     }
 
     /// What a file says of it, with this id and these counts.

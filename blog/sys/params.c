@@ -105,7 +105,7 @@ u32 blog_param_max_kb(void)
 
 /*
  * What BLog can't do as the kernel lacks what that takes: names that are in
- * Documentation/blog/admin-guide.rst, "stats", or "none". The kernel is the one that this was
+ * Documentation/blog/, "stats", or "none". The kernel is the one that this was
  * compiled for.
  */
 const char *blog_lacks(void)

@@ -132,7 +132,7 @@ int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *
 	return vm_insert_page(area, area->vm_start + n * PAGE_SIZE, page);
 }
 
-/* Readers that wait for records: see "Waiting" in Documentation/blog/design-read.rst. */
+/* Readers that wait for records: see "Waiting" in Documentation/blog/. */
 static DECLARE_WAIT_QUEUE_HEAD(blog_waiters);
 
 static void blog_wake_fn(struct work_struct *work)

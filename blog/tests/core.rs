@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 
 // The suites of BLog's inside, and their common parts; those of the API are modules of their own.
-// A tree without parts has the first ones.
+// A tree with version 1 alone has two of them.
 
 pub(crate) mod rig {
     include!("core_rig.rs");
+    #[cfg(CONFIG_BLOG_PARTS)]
+    include!("core_more.rs");
 }
-#[cfg(CONFIG_BLOG_PARTS)]
+#[cfg(CONFIG_BLOG_TESTS)]
 mod control {
     use kernel::prelude::*;
     include!("core_control.rs");
 }
-#[cfg(CONFIG_BLOG_PARTS)]
+#[cfg(CONFIG_BLOG_TESTS)]
 mod images {
     use kernel::prelude::*;
     include!("core_images.rs");
 }
-#[cfg(CONFIG_BLOG_PARTS)]
+#[cfg(CONFIG_BLOG_TESTS)]
 mod locks {
     use super::rig;
     use kernel::prelude::*;
     include!("core_locks.rs");
 }
-#[cfg(CONFIG_BLOG_PARTS)]
+#[cfg(CONFIG_BLOG_TESTS)]
 mod memory {
     use super::rig;
     use kernel::prelude::*;
     include!("core_memory.rs");
 }
-#[cfg(CONFIG_BLOG_PARTS)]
+#[cfg(CONFIG_BLOG_TESTS)]
 mod registry {
     use super::rig;
     use kernel::prelude::*;
@@ -39,19 +41,19 @@ mod ring {
     use kernel::prelude::*;
     include!("core_ring.rs");
 }
-#[cfg(CONFIG_BLOG_ROOT)]
+#[cfg(all(CONFIG_BLOG_TESTS, CONFIG_BLOG_ROOT))]
 mod root {
     use super::rig;
     use kernel::prelude::*;
     include!("core_root.rs");
 }
-#[cfg(CONFIG_BLOG_PARTS)]
+#[cfg(CONFIG_BLOG_TESTS)]
 mod selection {
     use super::rig;
     use kernel::prelude::*;
     include!("core_selection.rs");
 }
-#[cfg(CONFIG_BLOG_PARTS)]
+#[cfg(CONFIG_BLOG_TESTS)]
 mod stream {
     use super::rig;
     use kernel::prelude::*;
@@ -62,7 +64,7 @@ mod tables {
     use kernel::prelude::*;
     include!("core_tables.rs");
 }
-#[cfg(CONFIG_BLOG_PARTS)]
+#[cfg(CONFIG_BLOG_TESTS)]
 mod worker {
     use super::rig;
     use kernel::prelude::*;

@@ -10,7 +10,6 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
-#include <linux/string.h>
 #include <linux/workqueue.h>
 
 #include "../sys/glue.h"
@@ -37,14 +36,6 @@ unsigned long blog_free_kb(void)
 char blog_state_letter(u32 state, u32 exit_state)
 {
 	return task_index_to_char(__task_state_index(state, exit_state));
-}
-
-/* Gives the current task another name, without a hook. */
-void blog_test_rename(const char *new, char *old);
-void blog_test_rename(const char *new, char *old)
-{
-	memcpy(old, current->comm, TASK_COMM_LEN);
-	memcpy(current->comm, new, TASK_COMM_LEN);
 }
 
 /* What the tests of probes probe. */

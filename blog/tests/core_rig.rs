@@ -36,7 +36,6 @@ use kernel::{
                 VERSION, //
             },
             page::{
-                PageInfo,
                 PAGE_HEADER_SIZE,
                 PAGE_MAGIC, //
             },
@@ -312,28 +311,6 @@ unsafe extern "C" fn run_job(job: *mut c_void) -> c_int {
         }
     }
     0
-}
-
-/// Freezes, calls `f`, and ends that: a failed assertion would leave it frozen.
-#[cfg(CONFIG_BLOG_ROOT)]
-pub(crate) fn frozen<R>(f: impl FnOnce() -> R) -> R {
-    use core::sync::atomic::{
-        AtomicU32,
-        Ordering::SeqCst, //
-    };
-    use kernel::blog::root::blog_root;
-
-    // SAFETY: The root is there, and this field of it is only used as an atomic.
-    let flag = unsafe { AtomicU32::from_ptr(&raw mut (*blog_root.get()).crash.frozen) };
-    flag.store(1, SeqCst);
-    let result = f();
-    flag.store(0, SeqCst);
-    result
-}
-
-unsafe extern "C" {
-    /// Has timers fire that would wait on an idle CPU. Process context.
-    pub(crate) safe fn blog_wake_cpus();
 }
 
 /// Waits until `holds` does, for half a minute at least: some kernels watch themselves.
@@ -773,35 +750,4 @@ impl ReadRing {
     pub(crate) fn counts_from(&self, first: u64) -> bool {
         (first..).zip(&self.numbers).all(|(want, n)| want == *n)
     }
-}
-
-/// The time of the first record of [`page_of`].
-pub(crate) const BASE: u64 = 5 << 36;
-
-/// A page with `n` records of the sites 1 to 4 in turn, each with that many times `unit` bytes
-/// of payload, and room after it.
-pub(crate) fn page_of(n: u64, unit: u32) -> Result<(KVVec<u8>, usize)> {
-    let mut body = KVVec::new();
-    for n in 0..n {
-        let site = n as u32 % 4 + 1;
-        let header = Header::new(BASE | n, site, unit * site).0.to_ne_bytes();
-        body.extend_from_slice(&header, GFP_KERNEL)?;
-        body.extend_from_slice(&[0xde; 20][..(unit * site) as usize], GFP_KERNEL)?;
-    }
-    let len = PAGE_HEADER_SIZE + body.len();
-    let info = PageInfo {
-        magic: PAGE_MAGIC,
-        size: PAGE_SIZE as u32,
-        ring: 5,
-        next: u32::MAX,
-        seq: 9,
-        base: BASE,
-        first: 1000,
-        commit: n << 32 | len as u64,
-    };
-    let mut page = KVVec::new();
-    page.extend_from_slice(&info.bytes(), GFP_KERNEL)?;
-    page.extend_from_slice(&body, GFP_KERNEL)?;
-    page.resize(2 * PAGE_SIZE, 0, GFP_KERNEL)?;
-    Ok((page, len))
 }

@@ -7,8 +7,6 @@
  * For rust/kernel/blog/call/arch/generic.rs: they read the context of the caller.
  * What a log call may reach is not traced: a tracer may log.
  */
-#if defined(CONFIG_UML) || (!defined(CONFIG_X86_64) && !defined(CONFIG_ARM64))
-
 /* The current task in task context, else NULL. */
 __rust_helper notrace struct task_struct *rust_helper_blog_task(void)
 {
@@ -20,5 +18,3 @@ __rust_helper notrace u32 rust_helper_blog_interrupt(void)
 {
 	return raw_smp_processor_id() * 4 + interrupt_context_level() - 1;
 }
-
-#endif

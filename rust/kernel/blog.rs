@@ -65,7 +65,7 @@
 //! }
 //! ```
 //!
-//! Documentation/blog/design.rst explains the parts.
+//! Documentation/blog/ explains more.
 
 mod call;
 pub mod ring;

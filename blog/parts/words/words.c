@@ -81,7 +81,10 @@ static bool blog_words_wanted(u32 why)
 #define BLOG_AN_HOUR RATELIMIT_STATE_INIT(blog_words_limits, 3600 * HZ, 3)
 
 static struct ratelimit_state blog_words_limits[] = {
-	BLOG_AN_HOUR, BLOG_AN_HOUR, BLOG_AN_HOUR, BLOG_AN_HOUR,
+	[BLOG_PANIC] = BLOG_AN_HOUR,
+	[BLOG_OOPS] = BLOG_AN_HOUR,
+	[BLOG_HANG] = BLOG_AN_HOUR,
+	[BLOG_STUCK] = BLOG_AN_HOUR,
 };
 
 /* Whether such events are wanted, and there were not too many before. */

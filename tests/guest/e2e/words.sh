@@ -3,8 +3,8 @@
 #
 # Something goes wrong after tasks have logged; the runner reads the console. On the kernel's command
 # line: "last=" events that are to have last words, as the parameter numbers them, "quiet_driver"
-# that nothing is logged, "hang" that a task waits for what another one has, "oops" and "lockup"
-# (where there is blog_crash) that a thread dies or spins. Else, and in the end, the first process
+# that nothing is logged, "hang" that a task waits for what another one has, "oops" (where there is
+# blog_crash) that a thread dies, "lockup" that a task spins. Else, and in the end, the first process
 # ends: a panic.
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
@@ -66,8 +66,7 @@ case " $cmdline " in
 	;;
 *" lockup "*)
 	echo 1 > /proc/sys/kernel/watchdog_thresh
-	modprobe blog_crash records=100 || die "modprobe blog_crash"
-	echo lockup > /sys/module/blog_crash/parameters/scene || die "scene lockup"
+	(log spins 300; echo SOFTLOCKUP > /sys/kernel/debug/provoke-crash/DIRECT) &
 	until dmesg | grep -q 'soft lockup'; do sleep 1; done
 	sleep 1
 	;;

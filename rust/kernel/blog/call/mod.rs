@@ -7,7 +7,10 @@
 
 #[cfg_attr(not(CONFIG_BLOG_HOOKS), allow(dead_code))]
 pub(super) mod abi;
-#[cfg(CONFIG_BLOG_HOOKS)]
+#[cfg(all(CONFIG_BLOG_HOOKS, CONFIG_BLOG_ARCH))]
+mod arch;
+#[cfg(all(CONFIG_BLOG_HOOKS, not(CONFIG_BLOG_ARCH)))]
+#[path = "arch/generic.rs"]
 mod arch;
 pub(super) mod arg;
 // Drivers in Rust have the kernel's crate.

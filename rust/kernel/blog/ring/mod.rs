@@ -9,7 +9,7 @@
 //! locks, waits or wakes: pages come from a [`Pages`], which doesn't either.
 //!
 //! The protocol of writers, thieves and readers, with the reason for each ordering, is in
-//! Documentation/blog/design-ring.rst.
+//! Documentation/blog/.
 //!
 //! # Data race by design
 //!

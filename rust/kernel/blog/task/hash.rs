@@ -16,17 +16,16 @@ use core::{
     }, //
 };
 
-#[cfg(CONFIG_BLOG_ROOT)]
-use super::super::wire::dump::NO_FIELD;
 use super::{
     no_rings,
     Tls, //
 };
 use crate::bindings::task_struct;
 
-/// Crash tools have a task's table from the list of all tables.
 #[cfg(CONFIG_BLOG_ROOT)]
-pub const OFFSET: u32 = NO_FIELD;
+mod dumped;
+#[cfg(CONFIG_BLOG_ROOT)]
+pub use self::dumped::*;
 
 /// For some 15,000 tasks with rings at a time.
 const SLOTS: usize = 1 << SLOT_BITS;
@@ -104,23 +103,6 @@ pub unsafe fn table(task: *mut task_struct) -> Option<&'static Tls> {
     find(home(task), task).map(|(_, table)| table)
 }
 
-/// The task of the table in a slot: see [`table_at`].
-#[cfg(CONFIG_BLOG_ROOT)]
-fn task_in(slot: &AtomicPtr<Tls>, fetch: impl Fn(u64) -> Option<u64>) -> Option<u64> {
-    fetch((slot.load(Acquire) as u64).wrapping_add(Tls::LAYOUT.task.into()))
-}
-
-/// The address of that table, for code that follows a pointer only by `fetch`, which reads a word.
-///
-/// # Safety
-///
-/// `task` must be valid.
-#[cfg(CONFIG_BLOG_ROOT)]
-pub unsafe fn table_at(task: *mut task_struct, fetch: impl Fn(u64) -> Option<u64>) -> Option<u64> {
-    let slot = bucket(home(task)).find(|slot| task_in(slot, &fetch) == Some(task as u64))?;
-    Some(slot.load(Acquire) as u64)
-}
-
 /// Gives a task its table, of which it is the [`Tls::task`]. `Err`: it has this one already, as a
 /// log call that interrupted this one has been faster; or none, as there is no room.
 ///
@@ -156,18 +138,6 @@ pub unsafe fn take(task: *mut task_struct, table: &Tls) -> bool {
         slot.compare_exchange(table, no_rings(), Release, Relaxed)
             .is_ok()
     })
-}
-
-/// Calls `f` with each task that has rings. It may be ending, or have ended. Any context; `fetch`
-/// as for [`table_at`].
-#[cfg(CONFIG_BLOG_ROOT)]
-pub fn for_each(fetch: impl Fn(u64) -> Option<u64>, mut f: impl FnMut(*const task_struct)) {
-    for slot in &blog_tasks.0 {
-        // Null before [`init`].
-        if let Some(task) = task_in(slot, &fetch).filter(|task| *task != 0) {
-            f(task as *const task_struct);
-        }
-    }
 }
 
 /// Whether [`give`] has room for the table of a task.

@@ -3,7 +3,7 @@
 //! The snapshot file, version 4: a stream of sections that each stand alone.
 //!
 //! `blog/` writes it through its files, and crash tools build it out of a dump.
-//! Documentation/blog/formats.rst has the order of the sections.
+//! Documentation/blog/ has the order of the sections.
 //!
 //! Every section starts on a multiple of 8 bytes, has its own magic, length and checksums, and
 //! names the ring and the component that it belongs to. So a reader of a damaged file goes to the

@@ -7,7 +7,7 @@
 //! Every argument has *fixed* bytes, which are always stored; their number follows from its kind.
 //! Strings and slices have a *tail* directly after that, their bytes; the fixed part is a `u8` with
 //! the length. The tails of a record share a budget: see [`take_tail`], and "Tails and cuts" in
-//! Documentation/blog/formats.rst.
+//! Documentation/blog/.
 
 /// Greatest payload of a record in bytes.
 pub const MAX_PAYLOAD: usize = super::record::PAYLOAD_MAX;

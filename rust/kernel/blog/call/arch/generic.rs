@@ -2,10 +2,12 @@
 
 //! Any architecture: by calls of the kernel's own functions, in `rust/helpers/blog.c`.
 
-use super::Context;
-use crate::bindings::{
-    self,
-    task_struct, //
+use crate::{
+    bindings::{
+        self,
+        task_struct, //
+    },
+    blog::wire::record::Context, //
 };
 use core::ptr::NonNull;
 
@@ -25,7 +27,7 @@ pub(in super::super) fn interrupt() -> (usize, Context) {
 }
 
 /// None, and `blog/parts/counter/arch/generic.c` says so: the clock is `ktime_get_mono_fast_ns()`.
-#[cfg(not(CONFIG_UML))]
+#[cfg(not(all(CONFIG_UML, CONFIG_BLOG_ARCH)))]
 #[inline(always)]
 pub(in super::super) fn counter() -> u64 {
     0
