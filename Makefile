@@ -106,7 +106,7 @@ ceph: ## Run a Ceph cluster in a guest, with its client captured: cost, and a st
 	@scripts/setup --tests
 	@scripts/test -t deep ceph
 
-bench-decode: ## Measure blog-decode beside babeltrace2, same records
+bench-decode: ## Measure blog-decode beside trace-cmd and babeltrace2, same records
 	@scripts/setup --tests
 	@scripts/bench decode
 

@@ -53,8 +53,14 @@ def site(kind: str, part: str, less: float = 0) -> Measure:
     return lambda result: float(result["sites"][kind][part]) - less
 
 
-def on_two_cpus(name: str) -> Measure:
-    return lambda result: float(result["decode"][name]["two CPUs"])
+def decoding(name: str, column: str = "M records/s") -> Measure:
+    return lambda result: float(result["decode"][name][column])
+
+
+def busiest(name: str) -> Measure:
+    """CPU time of the busiest of two threads, where text takes 1 in all."""
+    cpu, share = times(decoding("text"), decoding(name)), decoding(name, "busiest")
+    return lambda result: cpu(result) * share(result) / 100
 
 
 def fio(engine: str) -> Measure:
@@ -154,8 +160,18 @@ BOUNDS = {
                     cost("event_on", context="turns_1024")), 0.5),
     ),
     "decode": (
-        *(Bound(f"{name}: two CPUs, at least 1.7 x as fast", on_two_cpus(name), least=1.7)
-          for name in ("text, 1 rings", "text, 200 rings", "JSON")),
+        *(Bound(f"{name}: at least {least} x the rate of trace-cmd",
+                times(decoding(name), decoding("trace-cmd")), least=least)
+          for name, least in (("text", 18), ("text, 200 rings", 12), ("JSON", 8))),
+        *(Bound(f"{name}: busiest of two threads at most {limit} x the CPU time of text",
+                busiest(name), limit)
+          for name, limit in (("report", 2), ("Perfetto", 2), ("Parquet", 4))),
+        *(Bound(f"{name}: at most 56 % of the CPU time in one of two threads",
+                decoding(name, "busiest"), 56)
+          for name in ("text", "JSON", "report", "Perfetto", "CTF")),
+        *(Bound(f"{name}: two CPUs, at least 1.7 x as fast", decoding(name, "two CPUs"), least=1.7)
+          for name in ("text", "text, 200 rings", "JSON")),
+        Bound("CTF: at most 30 bytes a record", decoding("CTF", "bytes"), 30),
     ),
     "fio": tuple(
         Bound(f"fio on rnull ({engine}), each I/O logged twice: at least 97 % of BLog off",

@@ -10,7 +10,7 @@ setups; without a name, "instructions":
   core          the same of the core of BLog alone
   native        times in UML with one CPU, on a machine that is otherwise idle
   fio           I/Os a second on rnull, by instructions
-  decode        how fast blog-decode is, beside babeltrace2; boots no kernel
+  decode        how fast blog-decode is, beside trace-cmd and babeltrace2; boots no kernel
   model         which cache lines move between CPUs
   docs          measures nothing: puts the tables of docs/results.json into the pages
 

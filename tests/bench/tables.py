@@ -132,8 +132,12 @@ def fio_table(setup: str, result: Result) -> str:
 
 
 def decode_table(setup: str, result: Result) -> str:
-    rows = [[name, *map(str, row.values())] for name, row in result["decode"].items()]
-    return where(setup, result) + layout(["decoding", "M records/s", "on two CPUs"], rows)
+    columns = ("M records/s", "two CPUs", "busiest", "bytes")
+    rows = [
+        [name, *(str(row.get(column, "")) for column in columns)]
+        for name, row in result["decode"].items()
+    ]
+    return where(setup, result) + layout(["decoding", *columns], rows)
 
 
 def bounds_table(setup: str, result: Result) -> str:
