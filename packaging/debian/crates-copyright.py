@@ -14,7 +14,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import textwrap
 
 # What we choose of alternatives, best first
 KNOWN = ("MIT", "BSD-3-Clause", "BSD-2-Clause", "Zlib", "Apache-2.0")
@@ -104,26 +103,18 @@ def indented(text):
 
 def main():
     texts: dict[str, str] = {}
-    named: set[str] = set()
     for package in linked(metadata(*sys.argv[1:])):
         found = {license: license_text(package, license) for license in chosen(package)}
         print(f"\nFiles: crates/{package['name']}-{package['version']}/*")
         print("Copyright: " + "\n ".join(holders(package, "\n".join(found.values()))))
         print("License: " + " and ".join(found))
         for license, text in found.items():
-            if not text and license == "Apache-2.0":
-                # Some crates name it and have no file of it; its text is the same everywhere.
-                continue
-            if not text:
+            # Some crates name it and have no file of it.
+            if not text and license != "Apache-2.0":
                 sys.exit(f"{package['name']}: no text of {license}")
-            if license == "MIT":
-                # The permission and the disclaimer are the same words everywhere.
-                body = re.sub(r"\s+", " ", text[text.index(MIT_START) :]).strip()
-                text = textwrap.fill(body, 78)
-            texts.setdefault(license, text)
-        named.update(found)
-    if lacking := named - set(texts):
-        sys.exit(f"no text of {', '.join(sorted(lacking))}")
+            # What comes before has both: they are the same words everywhere.
+            if license not in ("Apache-2.0", "MIT"):
+                texts.setdefault(license, text)
     for license, text in sorted(texts.items()):
         print(f"\nLicense: {license}\n{indented(text)}", end="")
 

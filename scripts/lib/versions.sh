@@ -71,6 +71,7 @@ riscv64            trixie           opensbi_1.6-1_all.deb                       
 ubuntu-keyring     trixie           ubuntu-keyring_2023.11.28.1-0.2_all.deb              b2e7ed48431bf9e7978ae810bbdaf253093570d6e3f864e575b7c13554b81174
 sos                trixie           sos_4.9.1-1_all.deb                              3f8a4c7cdbeef11763560d9810374208d0f516d5fc917ea26debd82b2136487c
 ceph               bookworm         ceph-mon,ceph-osd,ceph-mds,ceph-common,procps,iproute2 -
+lint               trixie           lintian,rpmlint -
 nfs                bookworm         nfs-kernel-server,nfs-common,rpcbind,procps,iproute2 -
 '
 
