@@ -188,4 +188,4 @@ module_init(blog_module_init);
 
 MODULE_DESCRIPTION("Binary logger for drivers");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.2.0");
+MODULE_VERSION("0.3.0");

@@ -268,11 +268,20 @@ def test_one_version_is_named_everywhere() -> None:
             "tools/drgn/pyproject.toml": r'^version = "(.+)"$',
             "packaging/anykernel/compat.c": r'^MODULE_VERSION\("(.+)"\);$',
             "packaging/debian/changelog": r"\((.+?)\)",
+            "packaging/blog-tools.spec": r"^Version: +(.+)$",
             "CHANGELOG.md": r"^## (\d+\.\d+\.\d+) ",
+            "Documentation/blog/upgrade.rst": r"^(\d+\.\d+\.\d+)\n===",
             "README.md": r"^Status: ([\d.]+),",
         }.items()
     }
     assert len({match and match[1] for match in found.values()}) == 1, found
+
+
+def test_the_changelog_is_by_kind() -> None:
+    newest = re.split("^## ", (TOP / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1]
+    kinds = re.findall("^### (.*)", newest, re.MULTILINE)
+    order = ["Added", "Changed", "Removed", "Fixed", "Security"]
+    assert kinds and kinds == [kind for kind in order if kind in kinds]
 
 
 def test_versions_of_formats_are_those_of_the_sources() -> None:

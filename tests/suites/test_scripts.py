@@ -420,3 +420,52 @@ def test_distclean_leaves_nothing_in_the_cache(clone: Path, sh: Run, mine: bool)
         (cache / "mine").touch()
     sh("scripts/clean", "--cache", cwd=clone, env=environment(clone))
     assert os.listdir(cache) == ["mine"] if mine else not cache.exists()
+
+
+# --- a release ----------------------------------------------------------------------
+
+
+def test_release_says_what_is_missing(tmp_path: Path, sh: Run) -> None:
+    """First all of it, then less and less, until it is ready."""
+    here = tmp_path / "blog"
+    shutil.copytree(TOP / "scripts", here / "scripts")
+
+    def write(name: str, text: str) -> None:
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_text(text)
+
+    def git(*words: str) -> None:
+        sh("git", "-C", here, "-c", "user.name=One", "-c", "user.email=one@host", *words)
+
+    def missing() -> list[str]:
+        said = sh(here / "scripts/release", status=[0, 1])
+        assert ("ready: git tag -s v9.8.7" in said) == ("missing: " not in said)
+        return re.findall("^missing: (?:a |one )?(\\w+)", said, re.MULTILINE)
+
+    def results(tests: int, failures: int) -> None:
+        suite = f'<testsuite tests="{tests}" failures="{failures}" errors="0"/>'
+        write("build/test.xml", f"<testsuites>{suite}</testsuites>")
+
+    write("tools/blog-decode/Cargo.toml", 'version = "9.8.7"\n')
+    write("CHANGELOG.md", "## 9.8.6 (2026-11-26)\n")
+    write("packaging/maintainer", "BLog developers <blog@localhost>\n")
+    write(".gitignore", "build\n")
+    write("scripts/test", "#!/bin/sh\nexec grep -q 9.8.7 README.md\n")
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "empty")
+    git("tag", "v9.8.7")
+    results(tests=1000, failures=1)
+    all_of_it = ["clean", "heading", "version", "version", "maintainer", "results"]
+    assert missing() == all_of_it
+    git("tag", "-d", "v9.8.7")
+    write("README.md", "9.8.7")
+    assert missing() == ["clean", "heading", "maintainer", "results"]
+    write("CHANGELOG.md", "## 9.8.7 (2026-11-30)\n## 9.8.6 (2026-11-26)\n")
+    write("packaging/maintainer", "One <one@host.net>\n")
+    git("add", "-A")
+    git("commit", "-q", "-m", "all of it")
+    assert missing() == ["results"]
+    results(tests=10, failures=0)
+    assert missing() == ["results"]
+    results(tests=1000, failures=0)
+    assert not missing()
