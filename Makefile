@@ -25,7 +25,7 @@ demo: ## Boot a kernel with BLog in QEMU, load rnull, decode what it logged
 	@scripts/setup
 	@scripts/demo
 
-demo-stock: ## The same with a driver in C on Debian's unmodified kernel: KERNEL=6.12
+demo-stock: ## The same with a driver in C on Debian's unmodified kernel, and a hang: KERNEL=6.12
 	@scripts/setup --stock
 	@scripts/demo --stock
 

@@ -10,9 +10,12 @@
 #include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/blog.h>
+#include <linux/completion.h>
 #include <linux/err.h>
 #include <linux/interrupt.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
 #include <linux/vmalloc.h>
@@ -38,6 +41,53 @@ static int queued_get(char *to, const struct kernel_param *kp)
 static const struct kernel_param_ops queued_ops = { .get = queued_get };
 module_param_cb(queued, &queued_ops, NULL, 0444);
 MODULE_PARM_DESC(queued, "how many requests there were");
+
+/*
+ * A mistake, made on request: two threads take the same two locks, each in its own order. They
+ * never end, and neither does the module.
+ */
+static DEFINE_MUTEX(blog_disk_map);
+static DEFINE_MUTEX(blog_disk_cache);
+static DECLARE_COMPLETION(map_is_held);
+static DECLARE_COMPLETION(cache_is_held);
+
+static int blog_disk_grow(void *unused)
+{
+	mutex_lock(&blog_disk_map);
+	blog_info(blog_disk, "grow: has the map");
+	complete(&map_is_held);
+	wait_for_completion(&cache_is_held);
+	blog_info(blog_disk, "grow: wants the cache");
+	mutex_lock(&blog_disk_cache);
+	return 0;
+}
+
+static int blog_disk_flush(void *unused)
+{
+	mutex_lock(&blog_disk_cache);
+	blog_info(blog_disk, "flush: has the cache");
+	complete(&cache_is_held);
+	wait_for_completion(&map_is_held);
+	blog_info(blog_disk, "flush: wants the map");
+	mutex_lock(&blog_disk_map);
+	return 0;
+}
+
+static int deadlock_set(const char *unused, const struct kernel_param *kp)
+{
+	static atomic_t done = ATOMIC_INIT(0);
+
+	if (atomic_xchg(&done, 1))
+		return -EBUSY;
+	__module_get(THIS_MODULE);
+	kthread_run(blog_disk_grow, NULL, "disk_grow");
+	kthread_run(blog_disk_flush, NULL, "disk_flush");
+	return 0;
+}
+
+static const struct kernel_param_ops deadlock_ops = { .set = deadlock_set };
+module_param_cb(deadlock, &deadlock_ops, NULL, 0200);
+MODULE_PARM_DESC(deadlock, "a write makes two threads wait for each other, for a demonstration");
 
 /* The requests of a CPU. */
 struct blog_disk_queue {

@@ -56,7 +56,7 @@ progress_loop() {
 	# It ends with the script, however the script ends.
 	while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
 		last=$((($(now_ms) - t0) / 1000))
-		is_tty || ((last >= shown + 15)) || continue
+		is_tty || ((last >= shown + 60)) || continue
 		shown=$last
 		n=$(wc -l <"$log")
 		line=$(printf '    %s: %s%s lines, %d s: %s' "$name" "$n" "${STEP_LINES:+ of $STEP_LINES}" "$last" \

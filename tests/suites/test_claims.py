@@ -38,7 +38,7 @@ def test_make_demo_needs_no_network(sh: Run) -> None:
 
 
 def test_make_demo_stock_needs_no_network(sh: Run) -> None:
-    """It fails where the log isn't what the driver has counted."""
+    """It fails where the log isn't what the driver has counted. It ends with a hang."""
     for what in ("demo-root", f"stock-{vm.places()[0].name}"):
         vm.fetch(what)
     said = demo(sh, "demo-stock", "2000")
@@ -46,6 +46,21 @@ def test_make_demo_stock_needs_no_network(sh: Run) -> None:
         r"^    \[.*\] err +blog_disk softirq/\d blog_disk.c:\d+: .* -EIO$", said, re.MULTILINE
     ), said
     assert "The log has 2001 requests: 2000 done, 1 failed." in said, said
+    hang = said.partition("\nThen two threads of the driver hang.")[2]
+    assert re.search(
+        r"^    Deadlock: disk_grow\[\d+\] \u21c4 disk_flush\[\d+\]", hang, re.MULTILINE
+    ), said
+    for row in (
+        r"\u250c\u25b8 disk_grow\[\d+\]  +D  mutex of disk_flush\[\d+\]  .*: grow: wants the cache",
+        r"\u2514\u2500 disk_flush\[\d+\]  +D  mutex of disk_grow\[\d+\]  .*: flush: wants the map",
+    ):
+        assert re.search(row, hang), said
+    page = re.search(r"^The same for a browser: (.*)$", hang, re.MULTILINE)
+    assert page and "Deadlock: disk_grow" in Path(page[1]).read_text(), said
+    commands = hang.partition("\nTry it: ")[2].splitlines()
+    assert len(commands) == 3, said
+    for command in commands:
+        assert sh("bash", "-c", command), command
 
 
 def test_a_copy_of_one_s_own_tree_is_built(work: Path, sh: Run) -> None:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Loads the sample disk from eight processes on all CPUs, while another process reads snapshots; one
-# more process reads a sector that is bad. Parameters come in /disk/params.
+# more process reads a sector that is bad. Then two threads of the driver wait for each other.
+# Parameters come in /disk/params.
 # shellcheck disable=SC2154
 . /lib.sh
 . /disk/params
@@ -53,6 +54,8 @@ touch /tmp/stop
 wait $reader || die "the reader of snapshots failed"
 
 echo $(($(cat $PARAMETERS/queued) - before)) > /out/queued
+set_file 1 $PARAMETERS/deadlock
+# A wait of less may be an ordinary one.
+sleep 2
 cat "$BLOG/snapshot" > /out/end.snap || die "reading snapshot"
 say "read $(cat /tmp/reads) snapshots meanwhile; the last has $(stat -c %s /out/end.snap) bytes"
-rmmod blog_disk || die "rmmod blog_disk"
