@@ -427,6 +427,9 @@ impl<'a> Compiler<'a> {
             return;
         };
         let ring = &mut current.ring;
+        if self.is_stream {
+            ring.state = 0;
+        }
         let pages = current.pages.iter().map(|(page, ..)| page.first + u64::from(page.records()));
         let counted = if self.is_stream { 0 } else { pages.max().unwrap_or(0) };
         ring.records = current.records.unwrap_or(counted);

@@ -443,21 +443,29 @@ impl Forest<'_> {
         let Below { all, certain, longest } = tree.below;
         let mut waiting: Vec<usize> = self.below(tree.above).collect();
         waiting.sort_by_key(|i| self.tasks[*i].task.pid);
-        let lock = waiting.first().and_then(|i| self.link(*i)).map_or("a lock", Link::name);
+        let links = || waiting.iter().filter_map(|i| self.link(*i));
+        let lock = match links().next() {
+            Some(first) if links().all(|link| link.kind == first.kind) => first.name(),
+            Some(_) => "an rwsem",
+            None => "a lock",
+        };
         let finding = match tree.above {
             Above::Task(_) if !tree.ring.is_empty() => self.of_ring(tree),
             Above::Task(root) => self.of_root(root, tree.below, sight),
             Above::Ended(..) | Above::Unknown(..) => {
                 let (kind, whose) = match tree.above {
-                    Above::Ended(..) => (Kind::HolderEnded, "has ended"),
-                    _ => (Kind::HolderUnknown, "is not known"),
+                    Above::Ended(..) => (Kind::HolderEnded, "whose holder has ended"),
+                    _ if links().any(|link| link.readers) => {
+                        (Kind::HolderUnknown, "whose readers are not known")
+                    }
+                    _ => (Kind::HolderUnknown, "whose holder is not known"),
                 };
                 let one = waiting.first().map(|i| name(&self.tasks[*i])).unwrap_or_default();
                 let who = match waiting.len() {
                     1 => format!("{one} waits"),
                     n => format!("{n} tasks wait"),
                 };
-                let text = format!("{who} for {lock} whose holder {whose}{}", up_to(longest));
+                let text = format!("{who} for {lock} {whose}{}", up_to(longest));
                 let mut finding = Finding::new(kind, waiting.clone(), text);
                 if waiting.len() > 1 {
                     finding.more.push(format!("{}.", names(self.tasks, &waiting)));

@@ -319,10 +319,10 @@ impl Answer {
             o.number("pid", history.task.pid);
             o.text("state", history.task.state.name());
             o.text("letter", char::from(history.task.letter.max(b' ')).to_string().as_str());
-            o.maybe("silent", history.silence);
+            o.maybe("silent_ns", history.silence);
             let message = String::from_utf8_lossy(&history.message);
             o.text("message", message.lines().next().unwrap_or_default());
-            list(o.key("marks"), history.marks.iter(), |clock, o| o.number("ago", ago(*clock)));
+            list(o.key("marks"), history.marks.iter(), |clock, o| o.number("ago_ns", ago(*clock)));
         });
         o.end();
     }
@@ -582,7 +582,9 @@ pub fn collect(
     // Without such tasks, nobody holds up others.
     let is_stuck = |file: &Snapshot| {
         let mut tasks = file.tasks.iter();
-        !file.waits.is_empty() || tasks.any(|t| t.state == b'D' || t.flags & TASK_CRASHED != 0)
+        !file.waits.is_empty()
+            || tasks.any(|t| t.state == b'D' || t.flags & TASK_CRASHED != 0)
+            || file.rings.iter().any(|r| r.ring.as_ref().is_some_and(|r| r.task_state == b'D'))
     };
     let mut rings: BTreeMap<usize, Vec<Stream>> = BTreeMap::new();
     if wanted.lists || files.iter().any(is_stuck) {
@@ -719,7 +721,8 @@ impl OfBoot<'_> {
             })
             .collect();
         histories.sort_by_key(|h| rank(h, now));
-        let sight = Sight { has_states: !file.tasks.is_empty(), is_whole: !file.damage.any() };
+        let has_states = states.keys().any(|s| !matches!(s, State::Unknown | State::Exited));
+        let sight = Sight { has_states, is_whole: !file.damage.any() };
         let hang = Hang::new(&histories, &links, sight, |h| {
             !wanted.names() || wanted.wants(&h.task, false)
         });
@@ -748,13 +751,10 @@ impl OfBoot<'_> {
             if let EventKind::Loss { cause: Cause::Overwritten | Cause::Elsewhere, .. } = kind {
                 return Ok::<_, Infallible>(());
             }
-            let by_task = owner(entry.stream).or_else(|| {
-                // In a shared ring, only a task that lives can be known by its number.
-                let key = (entry.task()?.pid, 0);
-                is_chosen(&key).then_some(key)
-            });
+            // In a shared ring, only a task that lives can be known by its number.
+            let by_task = owner(entry.stream).or_else(|| Some((entry.task()?.pid, 0)));
             let lines = match (by_task, entry.writer().cpu) {
-                (Some(key), _) => all.of_tasks.entry(key).or_default(),
+                (Some(key), _) if is_chosen(&key) => all.of_tasks.entry(key).or_default(),
                 (None, Some(cpu)) if cpus.contains(&cpu) => all.of_cpus.entry(cpu).or_default(),
                 _ => return Ok(()),
             };

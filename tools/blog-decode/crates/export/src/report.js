@@ -347,23 +347,23 @@ function treeLines(rows) {
 function drawTask(boot, row, width) {
 	const track = element("div", "track"), end = endOf(boot);
 	const left = ago => `${100 * (1 - ago / width)}%`;
-	for (const { ago } of row.marks ?? []) {
+	for (const { ago_ns: ago } of row.marks ?? []) {
 		if (ago > width) continue;
 		const mark = element("u", "");
 		mark.style.left = `min(${left(ago)}, 100% - 2px)`;
 		mark.dataset.at = end - ago;
 		track.append(mark);
 	}
-	if (row.silent !== null && row.silent !== undefined) {
+	if (row.silent_ns !== null && row.silent_ns !== undefined) {
 		const bar = element("div", "silence");
-		bar.style.left = left(row.silent);
-		Object.assign(bar.dataset, { from: end - row.silent, to: end });
+		bar.style.left = left(row.silent_ns);
+		Object.assign(bar.dataset, { from: end - row.silent_ns, to: end });
 		track.append(bar);
 	}
-	const newest = row.marks?.at(-1)?.ago;
+	const newest = row.marks?.at(-1)?.ago_ns;
 	if (newest !== undefined) {
 		const said = element("div", "said", element("span", "", row.message), element("em", "",
-			row.silent === null ? "newer records are missing" : `silent ${long(row.silent)}`));
+			row.silent_ns === null ? "newer records are missing" : `silent ${long(row.silent_ns)}`));
 		const share = 1 - Math.min(newest / width, 1);
 		// On the side of the mark that has room.
 		if (share < 0.6) [said.style.left, said.style.right] = [`calc(${100 * share}% + 2px)`, 0];
@@ -386,8 +386,8 @@ function drawHang() {
 		for (const other of others)
 			banner.append(element("p", "finding", other.text), ...other.more ? [element("p", "", other.more)] : []);
 		if (!boot.rows.length) return [banner];
-		const shown = boot.rows.filter(row => row.marks), all = shown.map(row => row.silent ?? 0);
-		const width = Math.max(...all, ...all.some(Boolean) ? [] : shown.flatMap(row => row.marks.map(m => m.ago)),
+		const shown = boot.rows.filter(row => row.marks), all = shown.map(row => row.silent_ns ?? 0);
+		const width = Math.max(...all, ...all.some(Boolean) ? [] : shown.flatMap(row => row.marks.map(m => m.ago_ns)),
 			1000) * 1.2;
 		const lines = treeLines(boot.rows);
 		const places = boot.rows.map((row, r) => {
