@@ -94,7 +94,7 @@ def record_bytes(folder: Path, decoder: Path, tables: Path) -> dict[str, dict[st
             command: list[str | Path] = [decoder, "stats", "--json", "-s", tables, path]
             out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             rings = [json.loads(line) for line in out.splitlines()]
-            tasks = [r for r in rings if r["type"] == "ring-sum" and r["context"] == "task"]
+            tasks = [r for r in rings if r["type"] == "ring" and r["context"] == "task"]
             records, size = max(int(r["records"]) for r in tasks), MIB
         else:
             records = int(re.findall(r"^entries: (\d+)$", path.read_text(), re.MULTILINE)[0])

@@ -143,17 +143,17 @@ def blame(truth: Truth) -> dict[int, tuple[list[tuple[str, int | None]], bool]]:
     """Of each writer: what it waits for and who holds that, and so on; and if that is a circle."""
     pids = {writer.id: writer.pid for writer in truth.writers}
     if truth.scene == "abba":
-        a, b = ("Mutex", pids[1]), ("Mutex", pids[2])
+        a, b = ("mutex", pids[1]), ("mutex", pids[2])
         return {pids[1]: ([b, a], True), pids[2]: ([a, b], True)}
-    four = ("RwsemRead", pids[4])
-    three = ("Mutex", pids[3])
+    four = ("rwsem-read", pids[4])
+    three = ("mutex", pids[3])
     return {
-        pids[1]: ([("Mutex", pids[2]), three, four], False),
+        pids[1]: ([("mutex", pids[2]), three, four], False),
         pids[2]: ([three, four], False),
         pids[3]: ([four], False),
         pids[4]: ([], False),
-        pids[5]: ([("Semaphore", pids[4])], False),
-        pids[6]: ([("Mutex", None)], False),
+        pids[5]: ([("semaphore", pids[4])], False),
+        pids[6]: ([("mutex", None)], False),
     }
 
 
@@ -186,7 +186,7 @@ def check_blame(tools: Tools, snapshot: Path, truth: Truth) -> None:
         raise Wrong(f"tasks prints no {missing}:\n{text}")
     if truth.scene == "abba":
         return
-    gone = [w["gone"] for task in tasks for w in task["waits"]]
+    gone = [w["ended"] for task in tasks for w in task["waits"]]
     if sum(gone) != 1:
         raise Wrong(f"tasks: {sum(gone)} holders have ended")
     first, blocks = tasks[0]["pid"], tasks[0]["blocks"]

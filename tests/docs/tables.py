@@ -181,7 +181,7 @@ def json_keys(_):
     for file in (*crates, *(f"src/cli/{f}.rs" for f in COMMANDS)):
         source = (decoder / file).read_text().split("#[cfg(test)]")[0]
         found |= set(
-            re.findall(r'\.(?:text|number|maybe|key|wide|json)\("(\w+)"|"(\w+_ns)"', source)
+            re.findall(r'\.(?:text|number|maybe|flag|key|wide|json)\("(\w+)"|"(\w+_ns)"', source)
         )
         found |= {(key, "") for key in re.findall(r'\\"(\w+)\\":', source)}
     table = (decoder / "crates/decode/src/sidetable.rs").read_text()

@@ -111,7 +111,7 @@ def _take(log: Log, item: Item) -> None:
     if what == "summary":
         log.undecoded = item["undecoded"]
         return
-    if what == "component":
+    if what == "ringless":
         log.gone += item["gone"]
         for cause, count in item["lost"].items():
             log.lost[cause] = log.lost.get(cause, 0) + count

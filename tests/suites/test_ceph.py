@@ -98,7 +98,7 @@ def test_history(ran: vm.Result, decoder: Path, sh: Run) -> None:
     rate = sum(r["records"] for r in captured) / sum(r["done"] - r["start"] for r in captured)
     said = sh(decoder, "stats", "--json", "-s", vm.kernel("uml-net").modules,
               *(ran.out / f"printed.{module}.snap" for module in MODULES))  # fmt: skip
-    sums = [o for line in said.splitlines() if (o := json.loads(line))["type"] == "component-sum"]
+    sums = [o for line in said.splitlines() if (o := json.loads(line))["type"] == "component"]
     size = sum(o["bytes"] for o in sums) / sum(o["records"] for o in sums)
     print(f"{rate:.0f} records/s of {size:.1f} bytes: {16 * 2**20 / (rate * size):.0f} s in 16 MiB")
     assert {o["component"] for o in sums if o["records"]} >= {*MODULES}

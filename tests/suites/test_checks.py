@@ -61,7 +61,7 @@ def loss(number: int, cause: str, count: int) -> Item:
 def good() -> Items:
     """Two tasks and two CPUs; ring 1 is a partition scan; tag 3 is used twice."""
     return [
-        {"type": "component", "component": "rnull", "gone": 0, "lost": {}},
+        {"type": "ringless", "component": "rnull", "gone": 0, "lost": {}},
         ring(1, "task", 1, pid=1, comm="init"),
         record(1, 5, "queue", "Read", 900, 4096, 9),
         ring(2, "task", 3, pid=7, comm="fio"),

@@ -287,14 +287,14 @@ def test_names_do_not_move_the_cursor_or_make_lines(
     prog = edited(hostile)
     drgn_blog.print_blog_rings(prog)
     assert "a\\x1b[2J\\x0aforged\n" in capsys.readouterr().out
-    name: Json = {"type": "component-sum", "component": "c\x9b\u202e\r\n"}
-    name |= {"rings": 1, "records": 2, "gone": 3, "lost": 4}
+    name: Json = {"type": "component", "component": "c\x9b\u202e\r\n"}
+    name |= {"rings": 1, "records": 2, "overwritten": 3, "lost": {"no-page": 1, "nested": 3}}
     record = {**name, "type": "record", "boot_ns": 5, "level": "info", "message": "m\x1b]0;\ntwo\n"}
     monkeypatch.setattr(drgn_blog, "_objects", lambda *_: iter([name, record]))
     drgn_blog.print_blog_components(prog)
     drgn_blog.print_blog_records(prog)
     assert capsys.readouterr().out.splitlines()[1:] == [
-        f"{1:>6} {2:>9} {3:>9} {4:>7} c\\x9b\\u{{202e}}\\x0d\\x0a",
+        f"{1:>6} {2:>9} {3:>11} {4:>7} c\\x9b\\u{{202e}}\\x0d\\x0a",
         "[    0.000000] c\\x9b\\u{202e}\\x0d\\x0a info  m\\x1b]0;",
         "    two",
     ]

@@ -308,7 +308,7 @@ def test_stats_are_those_of_the_records(request: pytest.FixtureRequest, name: st
     rings = {
         (o["component"], o["ring"]): (o["records"], o["first_boot_ns"], o["last_boot_ns"])
         for o in said
-        if o["type"] == "ring-sum" and o["records"]
+        if o["type"] == "ring" and o["records"]
     }
     rows = log.ask(
         "SELECT component, ring, count(*), min(boot_ns), max(boot_ns) FROM log"
@@ -324,12 +324,10 @@ def test_stats_are_those_of_the_records(request: pytest.FixtureRequest, name: st
         f" SELECT component, max(coalesce(ns, {taken})) FROM lost LEFT JOIN since"
         " USING (component, ring) GROUP BY component"
     )
-    sums = {
-        o["component"]: o["complete_from_boot_ns"] for o in said if o["type"] == "component-sum"
-    }
+    sums = {o["component"]: o["complete_from_boot_ns"] for o in said if o["type"] == "component"}
     assert sums == {component: dict(wanted).get(component) for component in sums}
     assert bool(wanted) == (name == "cut")
-    sites = {o["format"]: o["records"] for o in said if o["type"] == "site-sum"}
+    sites = {o["format"]: o["records"] for o in said if o["type"] == "site"}
     assert sites == dict(
         log.ask("SELECT format, count(*) FROM log WHERE type = 'record' GROUP BY format")
     )

@@ -79,7 +79,7 @@ class Capture:
             # Components that are built in may have lost records before this.
             elif entry["type"] == "lost" and entry["component"] == "rnull":
                 self.losses[entry["cause"]] += entry["count"]
-            elif entry["type"] == "component":
+            elif entry["type"] == "ringless":
                 self.components[entry["component"]] = entry
         assert self.rings, f"{path} has no record"
         assert times == sorted(times), f"{path}: not in the order of time"

@@ -157,7 +157,7 @@ def blog_components(prog: Any) -> list[dict[str, Any]]:
     >>> [c["component"] for c in blog_components(prog)]
     ['rnull']
     """
-    return [o for o in _objects(prog, "stats") if o["type"] == "component-sum"]
+    return [o for o in _objects(prog, "stats") if o["type"] == "component"]
 
 
 def blog_rings(prog: Any, component: str | None = None) -> list[dict[str, Any]]:
@@ -168,7 +168,7 @@ def blog_rings(prog: Any, component: str | None = None) -> list[dict[str, Any]]:
     ['fio', 'kworker/u8:1']
     """
     only = () if component is None else ("--component", component)
-    return [o for o in _objects(prog, "stats", *only) if o["type"] == "ring-sum"]
+    return [o for o in _objects(prog, "stats", *only) if o["type"] == "ring"]
 
 
 def blog_records(
@@ -194,16 +194,17 @@ def blog_records(
 
 
 def _lost(item: dict[str, Any]) -> int:
-    lost: int | dict[str, int] = item["lost"]
-    return lost if isinstance(lost, int) else sum(lost.values())
+    lost: dict[str, int] = item["lost"]
+    return sum(lost.values())
 
 
 def print_blog_components(prog: Any) -> None:
     """Print a line for each component."""
-    print(f"{'RINGS':>6} {'RECORDS':>9} {'GONE':>9} {'LOST':>7} COMPONENT")
+    print(f"{'RINGS':>6} {'RECORDS':>9} {'OVERWRITTEN':>11} {'LOST':>7} COMPONENT")
     for c in blog_components(prog):
         name = _plain(c["component"])
-        print(f"{c['rings']:>6} {c['records']:>9} {c['gone']:>9} {_lost(c):>7} {name}")
+        over = c["overwritten"]
+        print(f"{c['rings']:>6} {c['records']:>9} {over:>11} {_lost(c):>7} {name}")
 
 
 def print_blog_rings(prog: Any, component: str | None = None) -> None:

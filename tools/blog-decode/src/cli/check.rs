@@ -13,7 +13,7 @@ use super::{
     report::{print_all, Failure, Status},
 };
 use crate::{
-    accounts::counts,
+    accounts::{counts, lost, lost_sum},
     check::{check as of, Account, Checked},
     output::json::Object,
     snapshot::Snapshot,
@@ -43,23 +43,24 @@ pub fn check(args: &args::Check) -> Result<Status, Failure> {
 }
 
 fn print(file: &Snapshot, checked: &Checked, as_json: bool, out: &mut Vec<u8>) -> io::Result<()> {
-    let table = Table::new("account")
+    let table = Table::new("component")
         .column("component", -16, |a: &&Account| a.component.escape_default().to_string())
         .json(|a, o| {
             o.text("component", &*a.component);
             o.text("snapshot", file.name.as_str());
         })
         .number("rings", 5, |a| a.rings)
-        .number("taken", 11, |a| a.taken)
-        .column("decoded", 11, |a| a.counts.decoded.to_string())
+        .number("taken", 9, |a| a.taken)
+        .column("decoded", 9, |a| a.counts.decoded.to_string())
         .column("overwritten", 11, |a| a.counts.overwritten.to_string())
-        .column("missing", 9, |a| {
+        .column("missing", 7, |a| {
             let n = &a.counts;
             (n.sum() - n.decoded - n.overwritten).to_string()
         })
         .json(|a, o| counts(&a.counts, o))
-        .number("gone", 9, |a| a.gone)
-        .number("lost", 9, |a| a.lost);
+        .number("gone", 8, |a| a.gone)
+        .column("lost", 8, |a| lost_sum(&a.lost).to_string())
+        .json(|a, o| lost(&a.lost, o));
     table.print(&checked.accounts, as_json, out);
     if as_json {
         contradictions(file, checked, out);

@@ -186,7 +186,7 @@ impl Answer<'_> {
         for (span, end) in self.slowest.iter() {
             let mut o = Object::new(out);
             o.text("type", "span");
-            o.number("ns", span.length);
+            o.number("length_ns", span.length);
             o.flag("over_loss", span.is_over_loss);
             self.key_json(span, &mut o);
             o.key("start").extend_from_slice(self.object(span.line));
@@ -203,7 +203,7 @@ impl Answer<'_> {
         o.number("ends_after_loss", u.ends_after_loss);
         o.number("dropped", u.dropped);
         o.number("keyless", u.keyless);
-        o.number("over_loss", u.over_loss);
+        o.number("spans_over_loss", u.over_loss);
         o.number("backward", u.backward);
         o.end();
         out.push(b'\n');
@@ -231,7 +231,7 @@ fn octave_table<'a>(most: u64) -> Table<'a, (u64, u64)> {
         .column("", 11, |(_, n)| n.to_string())
         .column("", 0, move |(_, n)| "#".repeat((n * BAR).div_ceil(most) as usize))
         .json(|(from, n), o| {
-            o.number("from_ns", *from);
+            o.number("at_least_ns", *from);
             o.number("spans", *n);
         })
 }

@@ -14,16 +14,16 @@ use super::{
     session::{tell_left_out, tell_none},
 };
 use crate::{
-    accounts::{counts, lost, lost_of, ring_name},
+    accounts::{add_lost, counts, lost, lost_of, lost_sum, of_ring, ring_name},
     boot::Boot,
     filter::is_component,
-    merge::{self, Counts, Stream},
+    merge::{self, Stream},
     output::{
         json::{boot as boot_json, ring, Object},
         level_name,
     },
     sidetable::Found,
-    snapshot::text,
+    snapshot::{text, Losses},
     sums::{logged, ComponentSum, RingSum, Sum, Sums, TimeRange},
     table::Table,
 };
@@ -169,7 +169,7 @@ fn print(
     out: &mut Vec<u8>,
 ) {
     let boots = &input.boots;
-    let table = Table::new("component-sum")
+    let table = Table::new("component")
         .host(boots, |((of, _), _): &(&(usize, Arc<str>), &ComponentSum)| &boots[*of])
         .column("component", -13, |((_, name), _)| name.escape_default().to_string())
         .json(|((_, name), _), o| o.text("component", &**name))
@@ -181,14 +181,26 @@ fn print(
         boot: &boots[*of],
         component: c,
     });
-    let table = table.number("gone", 9, |(_, c)| c.gone).number("lost", 6, |(_, c)| c.lost);
+    let table = table
+        .column("gone", 9, |(_, c)| c.counts.gone().to_string())
+        .column("lost", 6, |(_, c)| lost_sum(&c.lost).to_string())
+        .json(|((of, name), c), o| {
+            counts(&c.counts, o);
+            let (mut all, mut gone) = (c.lost, 0);
+            for (records, lost) in ringless(input, *of, name) {
+                add_lost(&mut all, lost);
+                gone += records;
+            }
+            o.number("gone", gone);
+            lost(&all, o);
+        });
     table.print(&sums.components, args.json, out);
     if !args.json {
         print_ended(input, args.filters.components(), out);
         out.push(b'\n');
     }
 
-    let table = Table::new("ring-sum")
+    let table = Table::new("ring")
         .host(boots, |(stream, _): &(&Stream, &RingSum)| &boots[stream.file()])
         .column("component", -9, |(stream, _)| stream.component.escape_default().to_string())
         .column("ring", -16, |(stream, r)| ring_name(stream, &r.counts))
@@ -203,22 +215,15 @@ fn print(
             component: &sums.components[&(boot.index, stream.component.clone())],
         }
     });
-    let gone = |n: &Counts| {
-        let missing = n.missing.saturating_add(n.damaged).saturating_add(n.lagged);
-        n.overwritten.saturating_add(missing)
-    };
     let table = table
-        .column("gone", 7, |(_, r)| gone(&r.counts).to_string())
+        .column("gone", 7, |(_, r)| r.counts.gone().to_string())
         .column("lost", 4, |(stream, _)| stream.lost_sum().to_string())
-        .json(|(stream, r), o| {
-            counts(&r.counts, o);
-            lost(&stream.lost(), o);
-        });
+        .json(|(stream, r), o| of_ring(stream, &r.counts, o));
     table.print(streams.iter().zip(&sums.rings), args.json, out);
 
     let all = sites.iter().fold(0, |sum, s| sum + s.sum.records);
     let percent = |s: &Used<'_>| s.sum.records as f64 * 100.0 / all.max(1) as f64;
-    let mut table = Table::new("site-sum");
+    let mut table = Table::new("site");
     // Where no site has it, there is no such column.
     if sites.iter().any(|s| s.logged.is_some()) {
         table = table.column("since boot", 11, |s: &&Used<'_>| s.logged());
@@ -239,6 +244,17 @@ fn print(
         out.push(b'\n');
     }
     table.print(sites, args.json, out);
+}
+
+/// Records of a component that no ring has any more, and lost ones that none had, in each file.
+fn ringless<'a>(
+    input: &'a Input,
+    boot: usize,
+    name: &'a str,
+) -> impl Iterator<Item = (u64, &'a Losses)> {
+    let files = input.files.iter().zip(&input.boots).filter(move |(_, of)| of.index == boot);
+    let all = files.flat_map(|(file, _)| file.components.values());
+    all.filter(move |c| text(&c.name) == name).map(|c| (c.gone_records, &c.lost))
 }
 
 /// Lines about what is gone that no ring has.

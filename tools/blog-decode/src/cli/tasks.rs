@@ -334,13 +334,13 @@ impl Page<'_> {
             }
             let mut o = Object::new(out);
             o.number("pid", link.pid);
-            o.text("kind", link.kind.map(|kind| format!("{kind:?}")).as_deref());
+            o.text("kind", link.kind_name());
             o.text("lock", format!("{:016x}", link.lock).as_str());
             o.maybe("holder", link.holder);
             let comm = link.holder.and_then(|pid| self.comm(pid));
-            o.text("comm", comm.map(|comm| String::from_utf8_lossy(comm)).as_deref());
+            o.text("holder_comm", comm.map(|comm| String::from_utf8_lossy(comm)).as_deref());
             o.flag("readers", link.readers);
-            o.flag("gone", link.gone);
+            o.flag("ended", link.gone);
             o.end();
         }
         out.push(b']');

@@ -8,7 +8,7 @@
 //! As JSON, an object of `type` `"ring"` has `host`, `boot_id`, and `component` to `ring` as a record has, and
 //! `retired`, `decoded`, `overwritten`, `missing`, `damaged`, `lagged`, `left_out`, `taken` (null if the ring's section
 //! is lost) and `lost`, an object by cause with those that are not 0. An object of `type`
-//! `"component"` has `host`, `boot_id`, `component`, `gone` (records of rings that were given to other tasks) and
+//! `"ringless"` has `host`, `boot_id`, `component`, `gone` (records of rings that were given to other tasks) and
 //! `lost`. An object of `type` `"summary"` has the sums, `shown`, `undecoded` and `damage`.
 
 use blog_decode_core::{
@@ -98,10 +98,7 @@ impl Accounts<'_> {
             o.text("type", "ring");
             boot_json(&self.boots[s.file()], &mut o);
             ring(s, &s.last_writer(c), &mut o);
-            o.maybe("retired", s.ring().map(|r| r.retired));
-            counts(c, &mut o);
-            o.maybe("taken", s.ring().map(|r| r.records));
-            lost(&s.lost(), &mut o);
+            of_ring(s, c, &mut o);
             o.end();
             out.push(b'\n');
         }
@@ -110,7 +107,7 @@ impl Accounts<'_> {
             all.sort_by_key(|c| c.id);
             for c in all {
                 let mut o = Object::new(out);
-                o.text("type", "component");
+                o.text("type", "ringless");
                 boot_json(boot, &mut o);
                 o.text("component", text(&c.name).as_str());
                 o.text("snapshot", file.name.as_str());
@@ -127,8 +124,9 @@ impl Accounts<'_> {
         let mut sum = Counts::default();
         self.counts.iter().for_each(|c| sum.add(c));
         counts(&sum, &mut o);
-        let lost = self.streams.iter().map(Stream::lost_sum);
-        o.number("lost", lost.fold(0, u64::saturating_add));
+        let mut all = [0; LOST_CAUSES];
+        self.streams.iter().for_each(|s| add_lost(&mut all, &s.lost()));
+        lost(&all, &mut o);
         o.number("undecoded", self.undecoded.sum());
         let damage: Vec<String> = self
             .files
@@ -143,6 +141,14 @@ impl Accounts<'_> {
     }
 }
 
+/// Adds what came out of a ring, what it has taken, and what it has lost.
+pub fn of_ring(stream: &Stream, c: &Counts, o: &mut Object<'_>) {
+    o.maybe("retired", stream.ring().map(|r| r.retired));
+    counts(c, o);
+    o.maybe("taken", stream.ring().map(|r| r.records));
+    lost(&stream.lost(), o);
+}
+
 /// Adds what came out of a ring.
 pub fn counts(c: &Counts, o: &mut Object<'_>) {
     o.number("decoded", c.decoded);
@@ -151,6 +157,16 @@ pub fn counts(c: &Counts, o: &mut Object<'_>) {
     o.number("damaged", c.damaged);
     o.number("lagged", c.lagged);
     o.number("left_out", c.left_out);
+}
+
+/// Adds losses to others, by cause.
+pub fn add_lost(sum: &mut [u64; LOST_CAUSES], of: &[u64; LOST_CAUSES]) {
+    sum.iter_mut().zip(of).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+}
+
+/// How many were lost.
+pub fn lost_sum(lost: &[u64; LOST_CAUSES]) -> u64 {
+    lost.iter().fold(0, |sum, n| sum.saturating_add(*n))
 }
 
 /// Adds what was lost, by cause.

@@ -22,7 +22,7 @@ use blog_file::{
 };
 use blog_wire::record::LOST_CAUSES;
 
-use crate::accounts::{damage_text, ring_name};
+use crate::accounts::{add_lost, damage_text, ring_name};
 
 /// A way in which a file contradicts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,8 +127,8 @@ pub struct Account {
     pub counts: Counts,
     /// Records of rings that another task has got since.
     pub gone: u64,
-    /// Records that were never taken.
-    pub lost: u64,
+    /// Records that were never taken, by cause.
+    pub lost: [u64; LOST_CAUSES],
 }
 
 /// What a file adds up to.
@@ -155,7 +155,7 @@ pub fn check(file: &Snapshot, still: bool) -> Checked {
     for c in components {
         let account = this.account(&file.component_name(c.id).into());
         account.gone = account.gone.saturating_add(c.gone_records);
-        account.lost = c.lost.iter().fold(account.lost, |sum, &n| sum.saturating_add(n));
+        add_lost(&mut account.lost, &c.lost);
     }
     for ring in &file.rings {
         this.pages(file, ring);
@@ -251,7 +251,7 @@ impl Checked {
         account.rings += 1;
         account.taken = account.taken.saturating_add(taken);
         account.counts.add(&n);
-        account.lost = account.lost.saturating_add(stream.lost_sum());
+        add_lost(&mut account.lost, &stream.lost());
 
         let place = || Some(RingPlace::of(stream, &n));
         if n.damaged != 0 {

@@ -12,7 +12,9 @@ use blog_decode_core::{
     merge::{each_event, Counts, EventKind, Stream},
 };
 use blog_file::snapshot::Snapshot;
-use blog_wire::record::HEADER_SIZE;
+use blog_wire::record::{HEADER_SIZE, LOST_CAUSES};
+
+use crate::accounts::add_lost;
 
 /// It reports how far it is after so many records of a ring.
 const TICK: u64 = 4096;
@@ -105,10 +107,10 @@ pub struct ComponentSum {
     pub span: Option<TimeRange>,
     /// From when on nothing is gone from any ring; `None` if nothing ever was.
     pub complete_from: Option<i128>,
-    /// Records that are gone: overwritten, or not in the file.
-    pub gone: u64,
-    /// Records that were never written.
-    pub lost: u64,
+    /// What came out of its rings, and what did not.
+    pub counts: Counts,
+    /// Records that its rings have lost, by cause.
+    pub lost: [u64; LOST_CAUSES],
     /// When the last file of its boot was made; or its last record, if that is later.
     pub end: i128,
 }
@@ -273,13 +275,7 @@ impl Sums {
         c.rings += 1;
         c.sum.add(ring.sum);
         c.span = TimeRange::unite(c.span, ring.span);
-        let n = &ring.counts;
-        let gone = n
-            .overwritten
-            .saturating_add(n.missing)
-            .saturating_add(n.damaged)
-            .saturating_add(n.lagged);
-        c.gone = c.gone.saturating_add(gone);
-        c.lost = stream.lost().iter().fold(c.lost, |sum, &n| sum.saturating_add(n));
+        c.counts.add(&ring.counts);
+        add_lost(&mut c.lost, &stream.lost());
     }
 }

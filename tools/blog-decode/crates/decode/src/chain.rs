@@ -37,6 +37,16 @@ impl Link {
         }
     }
 
+    /// The kind of lock, for programs.
+    pub fn kind_name(&self) -> Option<&'static str> {
+        Some(match self.kind? {
+            LockKind::Mutex => "mutex",
+            LockKind::Semaphore => "semaphore",
+            LockKind::RwsemRead => "rwsem-read",
+            LockKind::RwsemWrite => "rwsem-write",
+        })
+    }
+
     /// The kind of lock, as users know it, with its article.
     pub fn name(&self) -> &'static str {
         match self.kind {

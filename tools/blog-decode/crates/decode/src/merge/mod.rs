@@ -443,6 +443,12 @@ impl Counts {
         gone.into_iter().fold(self.decoded, u64::saturating_add)
     }
 
+    /// Those that are in no file any more, or can't be read.
+    pub fn gone(&self) -> u64 {
+        let gone = [self.overwritten, self.missing, self.damaged, self.lagged];
+        gone.into_iter().fold(0, u64::saturating_add)
+    }
+
     /// Adds those of another ring.
     pub fn add(&mut self, other: &Self) {
         for (to, n) in [
