@@ -3,6 +3,12 @@
 // The suites of BLog's inside, and their common parts; those of the API are modules of their own.
 // A tree with version 1 alone has two of them.
 
+use kernel::blog::wire;
+
+#[allow(dead_code, unreachable_pub)]
+pub(crate) mod pages {
+    include!("rig/pages.rs");
+}
 pub(crate) mod rig {
     include!("core_rig.rs");
     #[cfg(CONFIG_BLOG_PARTS)]

@@ -167,7 +167,7 @@ mod memory_suite {
         let read = Read::new(Some(state), 4096)?;
         let ring = read.only_ring()?;
         assert_eq!(ring.numbers.last().copied(), Some(20_000 * 6 - 1));
-        assert!(ring.counts_from(ring.first.unwrap_or(u64::MAX)));
+        assert!(ring.counts_from(ring.account.first.unwrap_or(u64::MAX)));
         Ok(())
     }
 

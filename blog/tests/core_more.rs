@@ -2,7 +2,10 @@
 
 // More of core_rig.rs, which the suites of what is beside version 1 need.
 
-use kernel::blog::wire::page::PageInfo;
+use super::pages::{
+    Buffer,
+    Page, //
+};
 
 /// Freezes, calls `f`, and ends that: a failed assertion would leave it frozen.
 #[cfg(CONFIG_BLOG_ROOT)]
@@ -32,27 +35,23 @@ pub(crate) const BASE: u64 = 5 << 36;
 /// A page with `n` records of the sites 1 to 4 in turn, each with that many times `unit` bytes
 /// of payload, and room after it.
 pub(crate) fn page_of(n: u64, unit: u32) -> Result<(KVVec<u8>, usize)> {
-    let mut body = KVVec::new();
+    let mut page = Page::begin(KVVec::new(), PAGE_SIZE as u32, 5, (9, BASE, 1000));
     for n in 0..n {
         let site = n as u32 % 4 + 1;
-        let header = Header::new(BASE | n, site, unit * site).0.to_ne_bytes();
-        body.extend_from_slice(&header, GFP_KERNEL)?;
-        body.extend_from_slice(&[0xde; 20][..(unit * site) as usize], GFP_KERNEL)?;
+        page.raw_record(BASE | n, site, &[0xde; 20][..(unit * site) as usize]);
     }
-    let len = PAGE_HEADER_SIZE + body.len();
-    let info = PageInfo {
-        magic: PAGE_MAGIC,
-        size: PAGE_SIZE as u32,
-        ring: 5,
-        next: u32::MAX,
-        seq: 9,
-        base: BASE,
-        first: 1000,
-        commit: n << 32 | len as u64,
-    };
-    let mut page = KVVec::new();
-    page.extend_from_slice(&info.bytes(), GFP_KERNEL)?;
-    page.extend_from_slice(&body, GFP_KERNEL)?;
+    let len = page.bytes.len();
+    let mut page = page.bytes;
     page.resize(2 * PAGE_SIZE, 0, GFP_KERNEL)?;
     Ok((page, len))
+}
+
+impl Buffer for KVVec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        let _ = self.extend_from_slice(bytes, GFP_KERNEL);
+    }
+
+    fn all(&mut self) -> &mut [u8] {
+        self
+    }
 }

@@ -7,6 +7,7 @@
 use core::{
     array,
     mem,
+    ops::Deref,
     ptr,
     sync::atomic::{
         AtomicBool,
@@ -28,20 +29,20 @@ use kernel::{
         },
         wire::{
             file::{
+                ComponentSection,
                 Kind,
+                Released,
+                RingSection,
+                Task,
                 ENDIAN,
                 FILE_MAGIC,
                 FLAG_STREAM,
                 SECTION_MAGIC,
                 VERSION, //
             },
-            page::{
-                PAGE_HEADER_SIZE,
-                PAGE_MAGIC, //
-            },
+            page::PAGE_HEADER_SIZE,
             record::{
-                Control,
-                Header,
+                ControlRecord,
                 Lost,
                 LEN_BITS,
                 LOST_CAUSES, //
@@ -61,6 +62,10 @@ use kernel::{
     }, //
 };
 
+use super::pages::{
+    Account,
+    Item, //
+};
 use crate::{
     clock,
     life,
@@ -324,15 +329,6 @@ pub(crate) fn until(mut holds: impl FnMut() -> bool) -> Result {
     Err(EBUSY)
 }
 
-/// What a snapshot says of a task.
-pub(crate) struct ReadTask {
-    pub(crate) pid: i32,
-    pub(crate) comm: [u8; 16],
-    pub(crate) state: u8,
-    pub(crate) flags: u8,
-    pub(crate) cpu: u32,
-}
-
 /// What a snapshot says of a component.
 pub(crate) struct ReadComponent {
     pub(crate) id: u32,
@@ -366,29 +362,17 @@ impl ReadComponent {
 
 /// What a snapshot says of a ring.
 pub(crate) struct ReadRing {
-    pub(crate) component: u32,
-    pub(crate) id: u32,
-    pub(crate) context: u8,
-    pub(crate) pid: i32,
-    pub(crate) comm: [u8; 16],
-    pub(crate) retired: bool,
+    /// Its latest section.
+    section: RingSection,
     released: bool,
-    pub(crate) exit_clock: u64,
-    pub(crate) records: u64,
-    pub(crate) lost: [u64; LOST_CAUSES],
-    pub(crate) told: [u64; LOST_CAUSES],
-    /// Ordinal of its first record in the snapshot, or missed by a stream's reader.
-    pub(crate) first: Option<u64>,
-    /// Ordinal of the record after the last one.
-    pub(crate) next: u64,
+    /// What came out of it. `missing`: by a stream's reader.
+    pub(crate) account: Account,
     /// The numbers in its records.
     pub(crate) numbers: KVVec<u64>,
     /// Their times.
     pub(crate) times: KVVec<u64>,
     /// Task records: how many numbers were before, and the name.
     pub(crate) names: KVVec<(usize, [u8; 16])>,
-    /// Losses that records report.
-    pub(crate) in_band: [u64; LOST_CAUSES],
     /// Records that the selection has left out.
     pub(crate) left: u64,
     /// Pages, and sections about it.
@@ -398,7 +382,7 @@ pub(crate) struct ReadRing {
 
 /// What is in a snapshot, or in a stream up to here.
 pub(crate) struct Read {
-    pub(crate) tasks: KVec<ReadTask>,
+    pub(crate) tasks: KVec<Task>,
     pub(crate) components: KVec<ReadComponent>,
     pub(crate) rings: KVVec<ReadRing>,
     /// Records of the tests that have left the rings: before these were read, and after that.
@@ -431,14 +415,6 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Result<u32> {
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Result<u64> {
     let bytes = bytes.get(at..at + 8).ok_or(EINVAL)?;
     Ok(u64::from_ne_bytes(bytes.try_into().map_err(|_| EINVAL)?))
-}
-
-fn counts_at(bytes: &[u8], at: usize) -> Result<[u64; LOST_CAUSES]> {
-    let mut counts = [0; LOST_CAUSES];
-    for (i, n) in counts.iter_mut().enumerate() {
-        *n = u64_at(bytes, at + 8 * i)?;
-    }
-    Ok(counts)
 }
 
 /// `EINVAL` unless it holds: for what every snapshot must satisfy.
@@ -533,28 +509,17 @@ impl Read {
             self.components.is_empty(),
             "tasks come before all components",
         )?;
-        check(
-            !payload.is_empty() && payload.len() % 32 == 0,
-            "size of tasks",
-        )?;
-        for task in payload.chunks_exact(32) {
-            let comm = task.get(8..24).ok_or(EINVAL)?;
-            self.tasks.push(
-                ReadTask {
-                    pid: u32_at(task, 0)? as i32,
-                    comm: comm.try_into().map_err(|_| EINVAL)?,
-                    state: task[24],
-                    flags: task[25],
-                    cpu: u32_at(task, 28)?,
-                },
-                GFP_KERNEL,
-            )?;
+        let is_whole = !payload.is_empty() && payload.len() % Task::SIZE == 0;
+        check(is_whole, "size of tasks")?;
+        for task in payload.chunks_exact(Task::SIZE) {
+            let task = Task::read(task).ok_or(EINVAL)?;
+            self.tasks.push(task, GFP_KERNEL)?;
         }
         Ok(())
     }
 
     /// The task with this thread id.
-    pub(crate) fn task(&self, pid: i32) -> Result<&ReadTask> {
+    pub(crate) fn task(&self, pid: i32) -> Result<&Task> {
         let mut tasks = self.tasks.iter().filter(|task| task.pid == pid);
         match (tasks.next(), tasks.next()) {
             (Some(task), None) => Ok(task),
@@ -563,27 +528,30 @@ impl Read {
     }
 
     fn component(&mut self, payload: &[u8]) -> Result {
-        check(payload.len() == 160, "size of a component")?;
-        let id = u32_at(payload, 0)?;
-        let raw = (u64_at(payload, 24)?, counts_at(payload, 32)?);
+        check(
+            payload.len() == ComponentSection::SIZE,
+            "size of a component",
+        )?;
+        let section = ComponentSection::read(payload).ok_or(EINVAL)?;
+        let (id, raw) = (section.id, (section.gone_records, section.lost));
         let known = self.components.iter().find(|known| known.id == id);
         let (first, released) = known.map_or((raw.0, (0, [0; LOST_CAUSES])), |known| {
             (known.first, known.released)
         });
         self.components.retain(|known| known.id != id);
-        let name = payload[96..152].split(|b| *b == 0).next().unwrap_or(&[]);
+        let name = section.name.split(|b| *b == 0).next().unwrap_or(&[]);
         let mut copy = KVec::new();
         copy.extend_from_slice(name, GFP_KERNEL)?;
         let mut new = ReadComponent {
             id,
             name: copy,
-            attached: payload[7] != 0,
+            attached: section.attached != 0,
             gone: 0,
             lost: [0; LOST_CAUSES],
             raw,
             first,
             released,
-            cleared: u64_at(payload, 152)?,
+            cleared: section.cleared,
         };
         new.count(self.stream)?;
         Ok(self.components.push(new, GFP_KERNEL)?)
@@ -591,9 +559,10 @@ impl Read {
 
     /// A ring was taken from its owner.
     fn released(&mut self, payload: &[u8]) -> Result {
-        check(payload.len() == 16, "size of a released ring")?;
-        let (component, id) = (u32_at(payload, 0)?, u32_at(payload, 4)?);
-        let same = |ring: &&mut ReadRing| (ring.component, ring.id) == (component, id);
+        check(payload.len() == Released::SIZE, "size of a released ring")?;
+        let section = Released::read(payload).ok_or(EINVAL)?;
+        let (component, id) = (section.component, section.ring);
+        let same = |ring: &&mut ReadRing| ring.is(component, id);
         let ring = self.rings.iter_mut().rev().find(same);
         let ring = ring.filter(|ring| !ring.released);
         let mut lost = [0; LOST_CAUSES];
@@ -602,7 +571,7 @@ impl Read {
         }
         let mut components = self.components.iter_mut();
         let of = components.find(|c| c.id == component).ok_or(EINVAL)?;
-        of.released.0 += u64_at(payload, 8)?;
+        of.released.0 += section.records;
         for (sum, n) in of.released.1.iter_mut().zip(lost) {
             *sum += n;
         }
@@ -610,33 +579,22 @@ impl Read {
     }
 
     fn ring(&mut self, payload: &[u8]) -> Result {
-        check(payload.len() == 192, "size of a ring")?;
-        let (component, id) = (u32_at(payload, 0)?, u32_at(payload, 4)?);
-        let (pid, retired) = (u32_at(payload, 16)? as i32, payload[9] != 0);
-        let same = |known: &ReadRing| (known.component, known.id) == (component, id);
+        check(payload.len() == RingSection::SIZE, "size of a ring")?;
+        let section = RingSection::read(payload).ok_or(EINVAL)?;
+        let same = |known: &ReadRing| known.is(section.component, section.ring);
         let at = self.rings.iter().rposition(same).filter(|at| {
             let known = &self.rings[*at];
-            self.stream && !known.released && known.pid == pid && (retired || !known.retired)
+            let is_over = known.retired != 0 && section.retired == 0;
+            self.stream && !known.released && known.pid == section.pid && !is_over
         });
         if at.is_none() {
             let new = ReadRing {
-                component,
-                id,
-                context: payload[8],
-                pid,
-                comm: payload[24..40].try_into().map_err(|_| EINVAL)?,
-                retired,
+                section,
                 released: false,
-                exit_clock: 0,
-                records: 0,
-                lost: [0; LOST_CAUSES],
-                told: [0; LOST_CAUSES],
-                first: None,
-                next: 0,
+                account: Account::default(),
                 numbers: KVVec::new(),
                 times: KVVec::new(),
                 names: KVVec::new(),
-                in_band: [0; LOST_CAUSES],
                 left: 0,
                 pages: 0,
                 sections: 0,
@@ -646,86 +604,53 @@ impl Read {
         let at = at.unwrap_or(self.rings.len() - 1);
         let ring = &mut self.rings[at];
         ring.sections += 1;
-        ring.retired = retired;
-        ring.exit_clock = u64_at(payload, 40)?;
-        ring.records = u64_at(payload, 48)?;
-        ring.lost = counts_at(payload, 56)?;
-        ring.told = counts_at(payload, 120)?;
+        ring.section = section;
         Ok(())
     }
 
     fn page(&mut self, payload: &[u8]) -> Result {
         let (component, id) = (u32_at(payload, 0)?, u32_at(payload, 4)?);
-        let same = |ring: &ReadRing| (ring.component, ring.id) == (component, id);
+        let same = |ring: &ReadRing| ring.is(component, id);
         let last = self.rings.last().is_some_and(same);
         check(self.stream || last, "page of another ring")?;
         let ring = self.rings.iter_mut().rfind(|ring| same(ring));
         let ring = ring.ok_or(EINVAL)?;
         let end = payload.len().checked_sub(8).ok_or(EINVAL)?;
         let (page, next) = (payload.get(8..end).ok_or(EINVAL)?, u64_at(payload, end)?);
-        check(u32_at(page, 0)? == PAGE_MAGIC, "page magic")?;
-        check(u32_at(page, 8)? == ring.id, "ring of a page")?;
-        let (first, commit) = (u64_at(page, 32)?, u64_at(page, 40)?);
-        check(commit as u32 as usize == page.len(), "end of a page")?;
-        let before = ring.numbers.len() as u64;
-        check(next <= first, "records come again")?;
-        let lag = if self.stream { first - next } else { 0 };
-        ring.in_band[Lost::ReaderLag as usize] += lag;
-        ring.pages += 1;
-        let (mut at, mut records, mut base) = (PAGE_HEADER_SIZE, 0, u64_at(page, 24)?);
-        let mut last = base;
+        check(u32_at(page, 8)? == id, "ring of a page")?;
         // Components that the rest of the kernel has may have records of other sites.
         let of_tests = |c: &ReadComponent| c.name.starts_with(b"blog_test_");
         let mut components = self.components.iter();
         let of = components.find(|c| c.id == component);
         let others = !of.is_some_and(of_tests);
         let cleared = of.map_or(0, |c| c.cleared);
-        while at < page.len() {
-            let header = Header(u64_at(page, at)?);
-            let is_old = header.clock(base) < cleared;
-            if header.site() == SITE && !others {
-                records += 1;
-                if !is_old {
-                    ring.numbers.push(u64_at(page, at + 8)?, GFP_KERNEL)?;
-                    ring.times.push(header.clock(base), GFP_KERNEL)?;
+        ring.pages += 1;
+        let mut take = |item: Item<'_>| -> Result {
+            match item {
+                Item::Record { site, .. } if others || site != SITE => {
+                    check(others, "unknown site")?;
                 }
-            } else if header.site() != 0 {
-                check(others, "unknown site")?;
-                records += 1;
-            } else {
-                let word = u32_at(page, at + 8)?;
-                match Control::from_word(word) {
-                    Some(Control::TimeExtend) => base = u64_at(page, at + 12)?,
-                    Some(Control::Lost) if is_old => (),
-                    Some(Control::Lost) => {
-                        ring.in_band[(word >> 8) as usize % LOST_CAUSES] += u64_at(page, at + 12)?;
-                    }
-                    Some(Control::Left) => {
-                        records += u64_at(page, at + 12)?;
-                        ring.left += u64_at(page, at + 12)?;
-                    }
-                    Some(Control::Task) => {
-                        let comm = page.get(at + 20..at + 36).ok_or(EINVAL)?;
-                        let name = comm.try_into().map_err(|_| EINVAL)?;
-                        ring.names.push((ring.numbers.len(), name), GFP_KERNEL)?;
-                    }
-                    _ => check(false, "unknown control record")?,
+                Item::Record { clock, payload, .. } if clock >= cleared => {
+                    ring.numbers.push(u64_at(payload, 0)?, GFP_KERNEL)?;
+                    ring.times.push(clock, GFP_KERNEL)?;
                 }
+                Item::Control(_, ControlRecord::Left(n)) => ring.left += n,
+                Item::Control(_, ControlRecord::Task { comm, .. }) => {
+                    let names = (ring.numbers.len(), comm);
+                    ring.names.push(names, GFP_KERNEL)?;
+                }
+                Item::Record { .. } | Item::Control(..) => (),
+                Item::Wrong(what, _) => check(false, what)?,
             }
-            let time = header.clock(base);
-            check(time >= last, "time goes back")?;
-            last = time;
-            at += header.size();
-        }
-        check(at == page.len(), "last record is cut")?;
-        check(commit >> 32 == records, "number of records")?;
-        match ring.first {
-            None => ring.first = Some(first - lag),
-            Some(_) if self.stream => check(first == ring.next + lag, "missed in silence")?,
-            Some(start) => check(first >= start + before, "order of pages")?,
-        }
-        ring.next = first + records;
-        Ok(())
+            Ok(())
+        };
+        let mut result = Ok(());
+        let due = self.stream.then_some(next);
+        ring.account.page(page, due, |item| {
+            let taken = take(item);
+            result = result.and(taken);
+        });
+        result
     }
 
     /// The only ring with records or losses.
@@ -735,7 +660,19 @@ impl Read {
     }
 }
 
+impl Deref for ReadRing {
+    type Target = RingSection;
+
+    fn deref(&self) -> &RingSection {
+        &self.section
+    }
+}
+
 impl ReadRing {
+    fn is(&self, component: u32, id: u32) -> bool {
+        (self.component, self.ring) == (component, id)
+    }
+
     /// Losses of this cause.
     pub(crate) fn lost(&self, cause: Lost) -> u64 {
         self.lost[cause as usize]
@@ -743,7 +680,12 @@ impl ReadRing {
 
     /// Records that a stream's reader has missed.
     pub(crate) fn lag(&self) -> u64 {
-        self.in_band[Lost::ReaderLag as usize]
+        self.account.missing
+    }
+
+    /// What is wrong, unless it is all that the ring has.
+    pub(crate) fn adds_up(&self) -> Result<(), &'static str> {
+        self.account.adds_up(self.records, &self.lost, &self.told)
     }
 
     /// Whether the numbers are `first`, `first + 1`, … without a gap.

@@ -315,7 +315,7 @@ mod suite {
         drop(thread);
         let retired = || -> Result<u32> {
             let read = Read::new(Some(rig.state()?), 4096)?;
-            let rings = read.rings.iter().filter(|ring| ring.retired);
+            let rings = read.rings.iter().filter(|ring| ring.retired != 0);
             Ok(rings.map(|ring| ring.numbers.len() as u32).sum())
         };
         until(|| retired() == Ok(50))?;

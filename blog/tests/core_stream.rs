@@ -84,13 +84,13 @@ mod suite {
                 assert!((read == 0) == (some == 0));
                 let ring = tape.only_ring()?;
                 assert_eq!(ring.numbers.len() as u64, n);
-                assert_eq!(ring.next, n);
+                assert_eq!(ring.account.next, n);
                 assert!(ring.counts_from(0));
             }
             assert_eq!(tape.pass(step)?, 0);
             let ring = tape.only_ring()?;
             assert_eq!(ring.sections, 1);
-            assert!(ring.in_band.iter().all(|n| *n == 0));
+            assert!(ring.account.told.iter().all(|n| *n == 0));
         }
         Ok(())
     }
@@ -144,7 +144,7 @@ mod suite {
         let mut tape = Tape::new(Some(rig.state()?))?;
         tape.pass(4096)?;
         let ring = tape.only_ring()?;
-        let first = ring.first.ok_or(EINVAL)?;
+        let first = ring.account.first.ok_or(EINVAL)?;
         // What was overwritten before is not this reader's fault.
         assert_eq!(ring.lag(), 0);
         assert_eq!(first + ring.numbers.len() as u64, total);
@@ -182,8 +182,8 @@ mod suite {
         for tape in &mut tapes {
             tape.pass(4096)?;
             let ring = tape.only_ring()?;
-            let first = ring.first.ok_or(EINVAL)?;
-            assert_eq!(ring.next, n);
+            let first = ring.account.first.ok_or(EINVAL)?;
+            assert_eq!(ring.account.next, n);
             assert!(ring.lag() > 0);
             assert_eq!(first + ring.numbers.len() as u64 + ring.lag(), n);
             assert!(ring.numbers.windows(2).all(|pair| pair[0] < pair[1]));
@@ -265,7 +265,7 @@ mod suite {
         assert_eq!(tape.read.components.len(), 2);
         assert!(tape.read.rings[0].component != tape.read.rings[1].component);
         assert_eq!(tape.read.rings[1].numbers.len(), 7);
-        assert_eq!(tape.read.rings[1].first, Some(0));
+        assert_eq!(tape.read.rings[1].account.first, Some(0));
         Ok(())
     }
 

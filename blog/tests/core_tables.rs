@@ -90,7 +90,7 @@ mod suite {
         assert_eq!(thread.wait()?, 0);
         assert!(rig.log(10));
         let ids = Read::new(Some(state.clone()), 4096)?;
-        for (n, id) in (11..).zip(ids.rings.iter().map(|ring| ring.id)) {
+        for (n, id) in (11..).zip(ids.rings.iter().map(|ring| ring.ring)) {
             state.read_memory(|memory| {
                 let ring = memory.pool.store.ring(id)?;
                 (0..8).for_each(|table| memory.know(table, ring));

@@ -119,8 +119,8 @@ MUTANTS = {
     if not line.startswith("#")
 }
 # What the models are compiled of
-SOURCES = ("rust/kernel/blog/wire", "rust/kernel/blog/ring", "blog/memory/pool", "tests/host/src",
-           "tests/host/loom/src")  # fmt: skip
+SOURCES = ("rust/kernel/blog/wire", "rust/kernel/blog/ring", "blog/memory/pool", "blog/tests/rig",
+           "tests/host/src", "tests/host/loom/src")  # fmt: skip
 
 
 @dataclass

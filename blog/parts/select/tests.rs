@@ -17,7 +17,13 @@ mod suite {
             walk::Walk, //
         },
         registry::images::ImageFacts,
-        tests::rig::*, //
+        tests::{
+            pages::{
+                walk,
+                Item, //
+            },
+            rig::*, //
+        }, //
     };
     use kernel::{
         blog::{
@@ -25,7 +31,6 @@ mod suite {
                 page::PAGE_HEADER_SIZE,
                 record::{
                     ControlRecord,
-                    Header,
                     Level,
                     HEADER_SIZE, //
                 }, //
@@ -68,33 +73,29 @@ mod suite {
                 let (mut copy, len) = page_of(n, unit)?;
                 let len = selection(words)?.take_out(&mut copy, len);
                 assert_eq!(u64_at(&copy, 40)?, n << 32 | len as u64);
-                let (mut at, mut number) = (PAGE_HEADER_SIZE, 0);
-                while at < len {
-                    let header = Header(u64_at(&copy, at)?);
-                    match header.site() {
-                        0 => {
-                            let said = copy.get(at + HEADER_SIZE..).ok_or(EINVAL)?;
-                            let Some(ControlRecord::Left(count)) =
-                                ControlRecord::from_payload(said)
-                            else {
-                                return Err(EINVAL);
-                            };
-                            for left in number..number + count {
-                                assert!(!chosen.contains(&(left as u32 % 4 + 1)));
-                            }
-                            number += count;
-                            // At the time of the last one.
-                            assert_eq!(header.clock(BASE), BASE | (number - 1));
-                        }
-                        site => {
-                            assert!(chosen.contains(&site));
-                            assert_eq!(header, Header::new(BASE | number, site, unit * site));
-                            number += 1;
-                        }
+                let (mut number, mut good) = (0, true);
+                walk(&copy[..len], &mut 0, |item| match item {
+                    Item::Control(clock, ControlRecord::Left(count)) => {
+                        let mut left = number..number + count;
+                        good &= left.all(|n| !chosen.contains(&(n as u32 % 4 + 1)));
+                        number += count;
+                        // At the time of the last one.
+                        good &= clock == BASE | (number - 1);
                     }
-                    at += header.size();
-                }
-                assert_eq!((at, number), (len, n));
+                    Item::Record {
+                        clock,
+                        site,
+                        payload,
+                        ..
+                    } => {
+                        good &= chosen.contains(&site) && clock == BASE | number;
+                        good &= payload.len() as u32 == unit * site;
+                        number += 1;
+                    }
+                    Item::Control(..) | Item::Wrong(..) => good = false,
+                });
+                assert!(good);
+                assert_eq!(number, n);
             }
         }
         // What comes from sites that nobody knows yet was not chosen.

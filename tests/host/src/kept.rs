@@ -2,12 +2,14 @@
 
 //! What `previous/snapshot` has of a [`Rig`], whose rings fill pages as in the kernel.
 
+use crate::common::snapshot::Builder;
 use crate::persist::{Facts, Region, MAGIC, VERSION};
 use crate::rig::{Rig, PAGE};
+pub use crc32fast::hash as crc32;
 use kernel::blog::{
     ring::Ring,
     wire::{
-        file::{self, Kind, SectionHeader, System},
+        file::{self, Kind, System},
         page::{RINGS_AT, RINGS_MAGIC},
         record::WIRE_VERSION,
     },
@@ -23,50 +25,34 @@ pub const COMPONENT: u32 = 7;
 const MEMORY: u64 = 3;
 pub const BOOT: [u8; 16] = *b"the last boot id";
 
-/// A CRC-32, bit by bit.
-pub fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
-    })
-}
-
 /// With the right checksum.
 pub fn sealed(mut region: Region) -> Region {
     region.crc = crc32(&region.bytes()[..Region::SUMMED]);
     region
 }
 
-fn words(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|n| n.to_le_bytes()).collect()
-}
-
-fn section(kind: Kind, payload: &[u8]) -> Vec<u8> {
-    let [low, high] = [payload.len() as u32, 0];
-    let mut all = words(&[file::SECTION_MAGIC, kind as u32, low, high, 0, 0, crc32(payload)]);
-    all.extend(crc32(&all).to_le_bytes());
-    assert_eq!(all.len(), size_of::<SectionHeader>());
-    all.extend(payload);
-    all.resize(all.len().next_multiple_of(8), 0);
-    all
-}
-
 /// A copy of the facts of these components.
 fn facts(generation: u64, components: &[u32]) -> Vec<u8> {
-    let mut system = words(&[PAGE as u32, 2, 8, 0]);
-    system.extend([[b'r'; 64], [b'm'; 64], [b'h'; 64]].concat());
-    system.extend(BOOT);
-    assert_eq!(system.len(), size_of::<System>());
-    let mut sections = section(Kind::System, &system);
+    let mut b = Builder::new();
+    let head = b.bytes.len();
+    let system = System {
+        page_size: PAGE as u32,
+        cpus: 2,
+        pointer_size: 8,
+        reserved: 0,
+        release: [b'r'; 64],
+        machine: [b'm'; 64],
+        host: [b'h'; 64],
+        boot_id: BOOT,
+    };
+    b.section(Kind::System as u16, &system.bytes());
     for id in components {
-        let mut component = id.to_le_bytes().to_vec();
-        component.resize(std::mem::offset_of!(file::ComponentSection, name), 0);
-        component.extend(b"disk");
-        component.resize(size_of::<file::ComponentSection>(), 0);
-        sections.extend(section(Kind::Component, &component));
+        b.component(*id, "disk");
     }
+    let sections = &b.bytes[head..];
     let mut facts = Facts { generation, len: sections.len() as u32, crc: 0 };
-    facts.crc = crc32(&[&facts.bytes()[..Facts::SUMMED], &sections].concat());
-    let mut all = [&facts.bytes()[..], &sections].concat();
+    facts.crc = crc32(&[&facts.bytes()[..Facts::SUMMED], sections].concat());
+    let mut all = [&facts.bytes()[..], sections].concat();
     assert!(all.len() <= FACTS);
     all.resize(FACTS, 0);
     all

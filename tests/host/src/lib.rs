@@ -7,6 +7,12 @@
 
 use kernel::blog::wire;
 
+/// What snapshots are built with.
+#[path = "../../../tools/blog-decode/tests/common"]
+mod common {
+    pub(crate) use ::kernel::blog as kernel;
+    pub mod snapshot;
+}
 pub mod kept;
 #[path = "../../../blog/parts/persist/format.rs"]
 pub mod persist;

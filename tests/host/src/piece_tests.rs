@@ -2,10 +2,12 @@
 
 //! The rest of a page for a reader that has had a part of it, which must decode alone.
 
+use crate::common::snapshot::Page;
 use crate::piece::rest_after;
+use crate::rig::pages::{walk, Item};
 use kernel::blog::wire::{
-    page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC},
-    record::{Context, ControlRecord, Header, HEADER_SIZE, TASK_SIZE},
+    page::{PageInfo, PAGE_HEADER_SIZE},
+    record::{Context, ControlRecord, Header, TASK_SIZE},
 };
 
 /// Position of the page, and ordinal of its first record.
@@ -52,19 +54,10 @@ fn is_control(item: &[u8]) -> bool {
 
 /// A page of these items, without room after them.
 fn page(items: &[Vec<u8>]) -> Vec<u8> {
-    let body = items.concat();
-    let records = items.iter().filter(|item| !is_control(item)).count() as u64;
-    let info = PageInfo {
-        magic: PAGE_MAGIC,
-        size: 4096,
-        ring: 1,
-        next: u32::MAX,
-        seq: SEQ,
-        base: 1 << 36,
-        first: FIRST,
-        commit: records << 32 | (PAGE_HEADER_SIZE + body.len()) as u64,
-    };
-    [&info.bytes()[..], &body].concat()
+    let mut page = Page::new(1, SEQ, 1 << 36, FIRST);
+    page.bytes.extend(items.concat());
+    page.publish(items.iter().filter(|item| !is_control(item)).count() as u32);
+    page.bytes
 }
 
 /// A record as it is understood: time, site, payload, and pid of who wrote it.
@@ -72,28 +65,19 @@ type Meaning = (u64, u32, Vec<u8>, Option<i32>);
 
 /// The records of a page, and its control records with their times.
 fn read(page: &[u8]) -> (Vec<Meaning>, Vec<(u64, ControlRecord)>) {
-    let info = PageInfo::read(page).unwrap();
-    let (mut at, mut base, mut who) = (PAGE_HEADER_SIZE, info.base, None);
-    let (mut records, mut controls) = (vec![], vec![]);
-    while at < info.end() as usize {
-        let header = Header(u64::from_le_bytes(*page[at..].first_chunk().unwrap()));
-        let payload = &page[at + HEADER_SIZE..at + header.size()];
-        at += header.size();
-        if header.site() != 0 {
-            records.push((header.clock(base), header.site(), payload.to_vec(), who));
-            continue;
+    let (mut who, mut records, mut controls) = (None, vec![], vec![]);
+    walk(page, &mut 0, |item| match item {
+        Item::Record { clock, site, payload, .. } => {
+            records.push((clock, site, payload.to_vec(), who));
         }
-        let said = ControlRecord::from_payload(payload).unwrap();
-        match said {
-            ControlRecord::TimeExtend(clock) => base = clock,
-            ControlRecord::Task { pid, .. } => who = Some(pid),
-            ControlRecord::Lost { .. } => (),
-            ControlRecord::Left(_) => panic!("not in a ring"),
+        Item::Control(clock, said) => {
+            if let ControlRecord::Task { pid, .. } = said {
+                who = Some(pid);
+            }
+            controls.push((clock, said));
         }
-        controls.push((header.clock(base), said));
-    }
-    assert_eq!(at, info.end() as usize);
-    assert_eq!(records.len(), info.records() as usize);
+        Item::Wrong(what, at) => panic!("{what}, at record {at}"),
+    });
     (records, controls)
 }
 

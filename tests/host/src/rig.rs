@@ -9,15 +9,20 @@ use core::{
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Reservation, Ring, Writing, ROOM};
-use kernel::blog::wire::dump;
 use kernel::blog::wire::{
+    self, dump,
     page::{PageInfo, PAGE_HEADER_SIZE, RINGS_MAGIC},
-    record::{Context, Control, Header, Lost, LEN_BITS, LOST_CAUSES, PAYLOAD_MAX},
+    record::{Context, ControlRecord, Lost, LEN_BITS, LOST_CAUSES, PAYLOAD_MAX},
 };
 use std::{
     cell::{Cell, UnsafeCell},
     ops::Range,
 };
+
+/// Pages, for all tests.
+#[path = "../../../blog/tests/rig/pages.rs"]
+pub mod pages;
+use pages::{Account, Item};
 
 pub const PAGE: usize = 4096;
 /// The component's slot.
@@ -96,18 +101,14 @@ unsafe impl Send for Rig {}
 /// What one ring's pages hold, as a reader sees it.
 #[derive(Debug, Default)]
 pub struct Read {
-    /// Site and payload of each record, oldest first.
+    /// Time, site and payload of each record, oldest first.
     pub records: Vec<(u64, u32, Vec<u8>)>,
-    /// Ordinal of the first of them.
-    pub first: u64,
-    /// Records missing between pages.
-    pub gaps: u64,
+    /// How many there are, and were.
+    pub account: Account,
     /// Pages that the writer took back before they could be copied.
     pub missed: u32,
     /// Records that say who writes.
     pub tasks: u32,
-    /// Sums of the lost records, by cause.
-    pub lost: [u64; LOST_CAUSES],
 }
 
 impl Rig {
@@ -353,25 +354,12 @@ impl Rig {
 
     fn read_pages(&self, ring: u32, first_seq: u64, last_seq: u64) -> Read {
         let mut read = Read::default();
-        let mut next = None;
         for (seq, index) in self.find(ring, first_seq, last_seq) {
-            let Some(copy) = self.copy(index, seq) else {
-                read.missed += 1;
-                continue;
-            };
-            let info = page_info(&copy);
-            if info.ring != ring {
-                continue;
+            match self.copy(index, seq) {
+                None => read.missed += 1,
+                Some(copy) if page_info(&copy).ring == ring => read.page(&copy),
+                Some(_) => {}
             }
-            match next {
-                None => read.first = info.first,
-                Some(next) => {
-                    assert!(info.first >= next, "ordinals overlap: {info:?} after {next}");
-                    read.gaps += info.first - next;
-                }
-            }
-            read.page(&info, &copy);
-            next = Some(info.first + u64::from(info.records()));
         }
         read
     }
@@ -463,35 +451,23 @@ std::thread_local! {
 }
 
 impl Read {
-    /// Walks one page and checks it on the way.
-    pub fn page(&mut self, info: &PageInfo, bytes: &[u8]) {
-        let mut at = PAGE_HEADER_SIZE;
-        let mut base = info.base;
-        let mut records = 0;
-        while at < bytes.len() {
-            let header = Header(u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()));
-            let payload = &bytes[at + 8..at + header.size()];
-            if header.site() == 0 {
-                let word = u32::from_ne_bytes(payload[..4].try_into().unwrap());
-                let value = u64::from_ne_bytes(payload[4..12].try_into().unwrap());
-                match Control::from_word(word) {
-                    Some(Control::TimeExtend) => base = value,
-                    Some(Control::Task) => self.tasks += 1,
-                    Some(Control::Lost) => self.lost[(word >> 8) as u8 as usize] += value,
-                    other => panic!("unexpected control record {other:?}"),
-                }
-            } else {
-                let ts = header.clock(base);
-                if let Some((last, ..)) = self.records.last() {
-                    assert!(*last <= ts, "time goes back");
-                }
-                self.records.push((ts, header.site(), payload.to_vec()));
-                records += 1;
+    /// Takes in a page, and checks it on the way.
+    pub fn page(&mut self, bytes: &[u8]) {
+        let Self { records, account, tasks, .. } = self;
+        account.page(bytes, None, |item| match item {
+            Item::Record { clock, site, payload, .. } => {
+                records.push((clock, site, payload.to_vec()))
             }
-            at += header.size();
-        }
-        assert_eq!(at, bytes.len());
-        assert_eq!(records, info.records());
+            Item::Control(_, ControlRecord::Task { .. }) => *tasks += 1,
+            Item::Control(_, ControlRecord::Left(_)) => panic!("left out in a ring"),
+            Item::Control(..) => {}
+            Item::Wrong(what, at) => panic!("{what}, at record {at}"),
+        });
+    }
+
+    /// What is wrong, unless it is all that its ring has.
+    pub fn adds_up(&self, info: &Info) -> Result<(), &'static str> {
+        self.account.adds_up(info.records, &info.lost, &info.reported)
     }
 }
 

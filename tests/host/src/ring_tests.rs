@@ -37,8 +37,8 @@ fn overwrite_keeps_at_least_the_newest_pages_but_one() {
             let read = rig.read(ring.id());
             let kept = read.records.len() as u64;
             assert!(kept >= (n + 1).min(per_page * (pages as u64 - 1)), "{kept} of {n}");
-            assert_eq!(read.first + kept, n + 1, "what is not there was counted");
-            assert_eq!(read.gaps, 0);
+            assert_eq!((read.adds_up(&ring.info().unwrap()), ring.records()), (Ok(()), n + 1));
+            assert_eq!(read.account.missing, 0);
         }
     }
 }
@@ -70,8 +70,8 @@ fn a_ring_without_any_page_counts_what_it_loses() {
     assert_eq!(b.info().unwrap().lost[cause(Lost::NoPage)], 10);
     rig.retire(a, 5);
     assert!(rig.log(b, 11, 1, &payload(11, 0)), "the retired ring's page is to be had");
-    let read = rig.read(b.id());
-    assert_eq!(read.lost[cause(Lost::NoPage)], 10, "the loss stands before the next record");
+    let (read, cause) = (rig.read(b.id()), cause(Lost::NoPage));
+    assert_eq!(read.account.told[cause], 10, "the loss stands before the next record");
     assert_eq!(read.records.len(), 1);
     assert_eq!(rig.pool.gone().0, 1);
 }
@@ -160,7 +160,7 @@ fn a_nested_record_is_counted_and_told_and_harms_nothing() {
     assert_eq!(info.reported[cause(Lost::Nested)], 200, "the last record came after the last loss");
     let read = rig.read(ring.id());
     assert!(read.records.iter().all(|(_, site, _)| *site == 1));
-    assert_eq!(read.lost[cause(Lost::Nested)], 200);
+    assert_eq!(read.account.told[cause(Lost::Nested)], 200);
 }
 
 /// Of records whose size isn't known before, too, with one that an interrupt brings in the middle.
@@ -305,8 +305,8 @@ fn a_record_that_fits_no_page_costs_no_history() {
     assert_eq!(rig.read(ring.id()).records.len(), before);
     assert!(rig.log(ring, 120, 1, &payload(120, 0)));
     let read = rig.read(ring.id());
-    assert_eq!(read.lost[cause(Lost::TooLong)], 20);
-    assert_eq!(read.first + read.records.len() as u64, 101);
+    assert_eq!(read.account.told[cause(Lost::TooLong)], 20);
+    assert_eq!((read.adds_up(&ring.info().unwrap()), ring.records()), (Ok(()), 101));
 }
 
 #[test]
@@ -342,8 +342,9 @@ fn a_lower_limit_takes_pages_from_a_ring_at_its_next_turn() {
     assert_eq!(rig.pool.free(), 5);
     assert_eq!(rig.count_pages(), 8);
     let read = rig.read(id);
-    assert_eq!(read.gaps, 0);
-    assert_eq!(read.first + read.records.len() as u64, 18 * per_page);
+    let info = rig.ring(id).unwrap().info().unwrap();
+    assert_eq!((read.adds_up(&info), info.records), (Ok(()), 18 * per_page));
+    assert_eq!(read.account.missing, 0);
 }
 
 /// `sanitize` runs this one with no suppression: what is below the published end of a page that
@@ -365,7 +366,8 @@ fn copies_of_pages_that_stay_race_with_nothing() {
         });
         while !done.load(Relaxed) {
             let read = rig.read(ring.id());
-            assert_eq!((read.first, read.gaps, read.missed), (0, 0, 0));
+            assert_eq!(read.account.first.unwrap_or(0), 0);
+            assert_eq!((read.account.missing, read.missed), (0, 0));
             for (n, (.., bytes)) in read.records.iter().enumerate() {
                 assert_eq!(number(bytes), n as u64);
             }

@@ -22,6 +22,7 @@ use blog_file::snapshot::Snapshot;
 use blog_wire::record::{Context, Lost, LOST_CAUSES};
 
 use crate::{
+    pages::balance,
     report::Report,
     truth::Truth,
     walk::{name, walk, Against, Content, Forms, Gap, Run},
@@ -280,8 +281,7 @@ fn account(
             report.fail("more than was logged", || format!("{component}: {decoded} records"));
         }
     } else {
-        if attempted != taken + lost {
-            let kind = if attempted > taken + lost { "silent loss" } else { "counted twice" };
+        if let Err(kind) = balance(attempted, taken, lost) {
             report.fail(kind, || {
                 format!("{component}: {attempted} attempted, {taken} taken + {lost} lost")
             });

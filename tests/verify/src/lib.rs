@@ -10,13 +10,18 @@
 //! report.rs   the results: failures with their places, and sums
 //! ```
 //!
-//! Sections, pages and records are read by the library of `blog-decode`. A run's directory has
+//! Sections are read by the library of `blog-decode`, pages as by all of BLog's tests. A run's directory has
 //! `end.snap`, made when nobody logged any more, `end.truth`, and snapshots that were made before.
 //! The rules are in `Documentation/blog/torture.rst`.
 
 #![forbid(unsafe_code)]
 
+use blog_wire as wire;
+
 pub mod account;
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../blog/tests/rig/pages.rs"]
+mod pages;
 #[path = "../../../blog/tests/torture/payload.rs"]
 mod payload;
 pub mod report;

@@ -6,13 +6,11 @@
 use std::collections::HashMap;
 
 use blog_decode_core::{merge::Stream, sidetable::SiteMap};
-use blog_file::{
-    record::{Item, Walk, Writer as Who},
-    snapshot::Snapshot,
-};
-use blog_wire::{page::PageInfo, record::Context};
+use blog_file::snapshot::Snapshot;
+use blog_wire::record::{Context, ControlRecord};
 
 use crate::{
+    pages::{self, Item},
     payload::{self, Shape, PAYLOAD_MAX, WRITER_BITS},
     report::Report,
     truth::Truth,
@@ -132,8 +130,8 @@ struct Reader<'a, 'r> {
     index: usize,
     open: HashMap<u32, Open>,
     page: u64,
-    /// The current writer, in a shared ring.
-    who: Option<Who>,
+    /// The current writer, in a shared ring: context and thread id.
+    who: Option<(Option<Context>, i32)>,
     shared: bool,
     /// Records by writer's kind, added up at the end.
     count: HashMap<u32, u64>,
@@ -165,51 +163,42 @@ impl Reader<'_, '_> {
     }
 
     fn pages(&mut self) {
-        let mut bytes = Vec::new();
-        let mut clock_before = 0;
-        let mut expected: Option<u64> = None;
+        let (mut bytes, mut last, mut end) = (Vec::new(), 0, 0);
         for (file, page) in self.stream.pages(self.against.files) {
-            let read = self.against.files[file].read_page(&page, &mut bytes);
-            let Some(info) = read.ok().and_then(|()| PageInfo::read(&bytes)) else {
+            if self.against.files[file].read_page(&page, &mut bytes).is_err() {
                 self.fail("unreadable page", String::new);
                 continue;
-            };
+            }
             // A capture of a stream has a page in pieces.
-            if self.page != page.seq {
-                self.content.bytes += u64::from(info.size);
+            let is_new = self.page != page.seq;
+            if is_new {
                 self.who = None;
             }
             self.page = page.seq;
-            let mut walk = Walk::new(&info, bytes.len(), self.against.files[file].version);
-            while let Some(item) = walk.next(&bytes) {
-                match item {
-                    Item::Record { clock, site, ordinal, at, len } => {
-                        if expected.is_some_and(|end| ordinal < end) {
-                            // In the piece before, too.
-                            continue;
-                        }
-                        // A writer of a shared ring reads the clock before its turn.
-                        if clock < clock_before && !self.shared {
-                            self.fail("time goes back", || format!("record {ordinal}"));
-                        }
-                        clock_before = clock;
-                        self.record(file, site, ordinal, &bytes[at..at + len]);
-                    }
-                    Item::Lost { .. } => {}
-                    Item::Writer(who) => self.who = Some(who),
-                    Item::Left(count) => {
-                        self.fail("left out", || format!("{count} records"));
-                    }
+            let info = pages::walk(&bytes, &mut last, |item| match item {
+                // In the piece before, too.
+                Item::Record { ordinal, .. } | Item::Wrong("time goes back", ordinal)
+                    if ordinal < end => {}
+                Item::Record { site, ordinal, payload, .. } => {
+                    self.record(file, site, ordinal, payload);
                 }
+                Item::Control(_, ControlRecord::Task { context, pid, .. }) => {
+                    self.who = Some((Context::from_u8(context), pid));
+                }
+                Item::Control(_, ControlRecord::Left(count)) => {
+                    self.fail("left out", || format!("{count} records"));
+                }
+                Item::Control(..) => {}
+                // A writer of a shared ring reads the clock before its turn.
+                Item::Wrong("time goes back", _) if self.shared => {}
+                Item::Wrong(what, at) => self.fail(what, || format!("record {at}")),
+            });
+            if let Some(info) = info {
+                self.content.bytes += if is_new { info.size.into() } else { 0 };
+                end = end.max(info.first + u64::from(info.records()));
             }
-            if walk.missing() != 0 || walk.left() != 0 {
-                let (missing, left) = (walk.missing(), walk.left());
-                self.fail("torn page", || format!("{missing} records, {left} bytes left"));
-            }
-            let end = info.first.saturating_add(info.records().into());
-            expected = Some(expected.unwrap_or(0).max(end));
         }
-        self.content.end = expected.unwrap_or(0);
+        self.content.end = end;
     }
 
     fn record(&mut self, file: usize, site: u32, ordinal: u64, args: &[u8]) {
@@ -307,7 +296,7 @@ impl Reader<'_, '_> {
         let ring = self.stream.ring();
         let (context, pid) = if self.shared {
             match self.who {
-                Some(who) => (who.context, who.task.map_or(-1, |t| t.pid)),
+                Some(who) => who,
                 None => {
                     self.fail("nobody named", || format!("writer {writer}, number {seq}"));
                     return false;

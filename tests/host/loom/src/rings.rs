@@ -69,7 +69,7 @@ fn parse(site: u32, payload: &[u8]) -> (u32, u32) {
 fn walk(copy: &[u8]) -> (u32, Vec<u32>) {
     let info = page_info(copy);
     let mut read = Read::default();
-    read.page(&info, copy);
+    read.page(copy);
     let mut numbers = Vec::new();
     let mut pid = 0;
     for (i, (ts, site, payload)) in read.records.iter().enumerate() {
@@ -117,8 +117,8 @@ fn reader_sees_whole_control_records_only() {
         let copy = rig.copy(FIRST, 1).expect("nobody takes the page");
         let mut read = Read::default();
         // Asserts that each control record is one.
-        read.page(&page_info(&copy), &copy);
-        assert!([0, 7].contains(&read.lost[cause(Lost::Nested)]));
+        read.page(&copy);
+        assert!([0, 7].contains(&read.account.told[cause(Lost::Nested)]));
         assert_eq!(read.records[0].0, 0);
         assert!(read.records.get(1).is_none_or(|r| r.0 == 1 << 36));
         writer.join().unwrap();
@@ -371,7 +371,7 @@ fn a_new_task_gets_the_ring_of_one_that_ends_as_new() {
             assert_eq!((ring.pages(), ring.records()), (0, 0));
             assert!(rig.log(ring, 0, 2, &[2, 0, 0, 0, 0, 0, 0, 0]));
             let read = rig.read(0);
-            assert_eq!((read.records.len(), read.first), (1, 0));
+            assert_eq!((read.records.len(), read.account.first), (1, Some(0)));
             assert_eq!(rig.pool.gone().0, 1);
         }
         other.join().unwrap();

@@ -258,7 +258,7 @@ fn records(snapshot: &Snapshot) -> Vec<(i32, Vec<u64>)> {
             let mut steps = run.steps();
             while steps.next(run, snapshot, Some(&mut bytes)).is_some() {
                 let (info, before) = (page_info(&bytes), read.records.len());
-                read.page(&info, &bytes);
+                read.page(&bytes);
                 for (ordinal, (_, site, payload)) in (info.first..).zip(&read.records[before..]) {
                     assert_eq!(*site, 7);
                     let number = u64::from_ne_bytes(payload.as_slice().try_into().unwrap());
@@ -363,7 +363,7 @@ fn a_machine_that_slept_tells_when_things_happened() {
             let mut steps = run.steps();
             while steps.next(run, &snapshot, Some(&mut bytes)).is_some() {
                 let mut read = Read::default();
-                read.page(&page_info(&bytes), &bytes);
+                read.page(&bytes);
                 found.extend(read.records.iter().map(|r| times.boot(r.0)));
             }
         }

@@ -5,13 +5,13 @@
 use blog_vmcore as vmcore;
 use blog_wire::{
     file::{ENDIAN, VERSION as SNAPSHOT_VERSION},
-    page::{PageInfo, PAGE_MAGIC, RINGS_MAGIC},
+    page::RINGS_MAGIC,
     persist::{Facts, Region, MAGIC, READS, VERSION},
-    record::{Header, WIRE_VERSION},
+    record::WIRE_VERSION,
     ring::{RingHead, RING_SIZE},
 };
 
-use crate::common::snapshot::{Builder, BOOT_ID};
+use crate::common::snapshot::{Builder, Page, BOOT_ID};
 
 fn word(bytes: &[u8], at: usize) -> usize {
     bytes[at..at + 4].iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte))
@@ -119,21 +119,11 @@ pub fn seed(version: u32) -> Vec<u8> {
     }
     let page = |bytes: &mut Vec<u8>, size: usize, ring: u32, seq: u64, records: u32| {
         let at = bytes.len();
-        let info = PageInfo {
-            magic: PAGE_MAGIC,
-            size: size as u32,
-            ring,
-            next: u32::MAX,
-            seq,
-            base: 1000,
-            first: 0,
-            commit: u64::from(records) << 32 | u64::from(48 + 12 * records),
-        };
-        bytes.extend(info.bytes());
+        let mut page = Page::of_size(size, ring, seq, 1000, 0);
         for n in 0..records {
-            bytes.extend(Header::new(1000 + u64::from(n), 1, 4).0.to_le_bytes());
-            bytes.extend(n.to_le_bytes());
+            page.raw_record(1000 + u64::from(n), 1, &n.to_le_bytes());
         }
+        bytes.extend(page.bytes);
         bytes.resize(at + size, 0);
     };
     // Of each ring: position, and number of records.

@@ -2,29 +2,34 @@
 
 //! Builds snapshots for tests.
 
-use super::kernel::{
-    call::args::BlogArgs,
-    wire::{
-        file::{
-            self, Clock, ClockPair, ComponentSection, End, FileHeader, Image, Kind, PageEnd,
-            Released, RingSection, SectionHeader, System, ENDIAN, FILE_MAGIC, VERSION,
-        },
-        page::{PageInfo, PAGE_MAGIC},
-        record::{Control, Header, HEADER_SIZE, TASK_SIZE, TS_BITS, WIRE_VERSION},
+/// Pages, for all tests.
+#[path = "../../../../blog/tests/rig/pages.rs"]
+pub mod pages;
+
+use super::kernel::wire::{
+    self,
+    file::{
+        self, Clock, ClockPair, ComponentSection, End, FileHeader, Image, Kind, PageEnd, Released,
+        RingSection, SectionHeader, System, ENDIAN, FILE_MAGIC, VERSION,
     },
+    record::{ControlRecord, WIRE_VERSION},
 };
+use pages::Buffer;
 
 pub use super::kernel::wire::file::SECTION_MAGIC;
 pub const PAGE_SIZE: usize = 4096;
 pub const BOOT_ID: [u8; 16] = *b"boot-id-of-tests";
 
-/// A page under construction.
-#[derive(Clone)]
-pub struct Page {
-    pub bytes: Vec<u8>,
-    high: u64,
-    records: u32,
-    pub first: u64,
+pub type Page = pages::Page<Vec<u8>>;
+
+impl Buffer for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend(bytes);
+    }
+
+    fn all(&mut self) -> &mut [u8] {
+        self
+    }
 }
 
 impl Page {
@@ -34,87 +39,33 @@ impl Page {
 
     /// A page or chunk of `size` bytes.
     pub fn of_size(size: usize, ring: u32, seq: u64, base: u64, first: u64) -> Self {
-        let info = PageInfo {
-            magic: PAGE_MAGIC,
-            size: size as u32,
-            ring,
-            next: 0,
-            seq,
-            base,
-            first,
-            commit: 0,
-        };
-        let bytes = info.bytes().to_vec();
-        Self { bytes, high: base >> TS_BITS, records: 0, first }
+        Self::begin(Vec::new(), size as u32, ring, (seq, base, first))
     }
 
-    fn put(&mut self, clock: u64, site: u32, payload: &[u8]) {
-        if clock >> TS_BITS != self.high {
-            self.high = clock >> TS_BITS;
-            self.control(clock, Control::TimeExtend as u32, &clock.to_le_bytes());
-        }
-        let header = Header::new(clock, site, payload.len() as u32);
-        self.bytes.extend(header.0.to_le_bytes());
-        self.bytes.extend(payload);
-    }
-
+    /// A control record, of a kind that nobody may know.
     pub fn control(&mut self, clock: u64, word: u32, rest: &[u8]) {
-        let header = Header::new(clock, 0, 4 + rest.len() as u32);
-        self.bytes.extend(header.0.to_le_bytes());
-        self.bytes.extend(word.to_le_bytes());
-        self.bytes.extend(rest);
+        self.put(clock, 0, &[&word.to_le_bytes(), rest].concat());
     }
 
     pub fn lost(&mut self, clock: u64, cause: u8, count: u64) {
-        let word = Control::Lost as u32 | u32::from(cause) << 8;
-        self.control(clock, word, &count.to_le_bytes());
-    }
-
-    /// Records of the page that weren't chosen for the reader.
-    pub fn left(&mut self, clock: u64, count: u32) {
-        self.control(clock, Control::Left as u32, &u64::from(count).to_le_bytes());
-        self.records += count;
+        self.say(clock, ControlRecord::Lost { cause, count });
     }
 
     pub fn writer(&mut self, clock: u64, context: u8, cpu: u16, task: (i32, i32, &str)) {
         let (pid, tgid, comm) = task;
-        let mut rest = [pid.to_le_bytes(), tgid.to_le_bytes()].concat();
-        rest.extend(padded::<16>(comm));
-        let word = Control::Task as u32 | u32::from(context) << 8 | u32::from(cpu) << 16;
-        self.control(clock, word, &rest);
-        assert_eq!(HEADER_SIZE + 4 + rest.len(), TASK_SIZE as usize);
-    }
-
-    pub fn record<A: BlogArgs>(&mut self, clock: u64, site: u32, args: A) {
-        let mut payload = vec![0; args.size()];
-        // SAFETY: The payload has as many bytes as `size` says.
-        unsafe { args.store(payload.as_mut_ptr()) };
-        self.raw_record(clock, site, &payload);
-    }
-
-    pub fn raw_record(&mut self, clock: u64, site: u32, payload: &[u8]) {
-        self.put(clock, site, payload);
-        self.records += 1;
-    }
-
-    pub fn records(&self) -> u32 {
-        self.records
+        let comm = padded(comm);
+        self.say(clock, ControlRecord::Task { context, cpu, pid, tgid, comm });
     }
 
     pub fn seq(&self) -> u64 {
         u64::from_le_bytes(self.bytes[16..24].try_into().unwrap())
     }
 
-    /// Its bytes, with all records published.
-    pub fn finished(&self) -> Vec<u8> {
-        self.counting(self.records)
-    }
-
+    /// Its bytes, with so many records published.
     fn counting(&self, records: u32) -> Vec<u8> {
-        let mut bytes = self.bytes.clone();
-        let commit = bytes.len() as u64 | u64::from(records) << 32;
-        bytes[40..48].copy_from_slice(&commit.to_le_bytes());
-        bytes
+        let mut page = self.clone();
+        page.publish(records);
+        page.bytes
     }
 }
 
@@ -343,7 +294,7 @@ impl Builder {
     }
 
     pub fn page(&mut self, r: &Ring, page: &Page) -> &mut Self {
-        self.page_after(r, page, page.records, page.first)
+        self.page_after(r, page, page.records(), page.first)
     }
 
     /// One that says so of the number of its records, and that this one should have been next.

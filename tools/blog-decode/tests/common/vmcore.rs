@@ -349,7 +349,7 @@ impl Kernel {
             self.rings.push(at);
             let mut last = 0;
             for page in &ring.pages {
-                let bytes = page.finished();
+                let bytes = page.bytes.clone();
                 let size = u32::from_le_bytes(bytes[4..8].try_into().unwrap());
                 let is_small = (size as usize) < PAGE;
                 if is_small && has_room {

@@ -4,7 +4,7 @@
 //! the decoder reads.
 
 use blog_file::record::{Item, Version, Walk};
-use blog_host_tests::rig::{page_info, Rig};
+use blog_host_tests::rig::Rig;
 use blog_wire::page::PageInfo;
 use proptest::prelude::*;
 
@@ -39,17 +39,7 @@ proptest! {
         }
         let mut decoded = Vec::new();
         for page in rig.pages_of(ring) {
-            let info = page_info(&page);
-            let info = PageInfo {
-                magic: info.magic,
-                size: info.size,
-                ring: info.ring,
-                next: info.next,
-                seq: info.seq,
-                base: info.base,
-                first: info.first,
-                commit: info.commit,
-            };
+            let info = PageInfo::read(&page).unwrap();
             let mut walk = Walk::new(&info, page.len(), Version::Two);
             while let Some(item) = walk.next(&page) {
                 if let Item::Record { clock, .. } = item {
