@@ -5,6 +5,7 @@
 use crate::pool::{Hit, Store};
 use crate::rig::{set_cpu, Rig, ROOMS};
 use kernel::blog::ring::{Pages, Ring};
+use kernel::blog::wire::page::RINGS_MAGIC;
 use std::sync::atomic::Ordering::Relaxed;
 
 #[test]
@@ -21,6 +22,22 @@ fn a_ring_s_share_is_of_all_pages() {
     assert_eq!(rig.pool.fair(), 64 / 7);
     rig.retire(rings[0], 1);
     assert_eq!(rig.pool.fair(), 64 / 6);
+    // Who gets no ring has no share.
+    while rig.adopt(3).is_some() {}
+    let fair = rig.pool.fair();
+    assert!((0..9).all(|_| rig.adopt(4).is_none()));
+    assert_eq!(rig.pool.fair(), fair);
+}
+
+#[test]
+fn a_ring_without_a_page_gets_one_though_there_are_more_rings_than_pages() {
+    let rig = Rig::with_rooms(2, 8, 1);
+    let hog = rig.adopt(1).unwrap();
+    fill(&rig, hog, 2);
+    let rings: Vec<_> = (2..9).map(|pid| rig.adopt(pid).unwrap()).collect();
+    assert_eq!(rig.pool.fair(), 0);
+    assert!(rig.log(rings[0], 0, 1, &[0; 1000]));
+    assert_eq!((hog.pages(), rings[0].pages()), (1, 1));
 }
 
 /// Logs records of 16 bytes until the ring holds so many pages.
@@ -129,6 +146,19 @@ fn there_is_no_page_where_the_pool_is_closed() {
 }
 
 #[test]
+fn the_last_ring_of_another_shelf_is_found() {
+    let rig = Rig::with_rooms(1, 2, 2);
+    set_cpu(1);
+    let [ended, other] = [1, 2].map(|pid| rig.adopt(pid).unwrap());
+    fill(&rig, ended, 1);
+    rig.retire(ended, 1);
+    // It takes the page, and leaves the ring there.
+    assert!(rig.log(other, 0, 1, &[0; 1000]));
+    set_cpu(0);
+    assert_eq!(rig.adopt(3).map(Ring::id), Some(ended.id()));
+}
+
+#[test]
 fn rings_are_made_of_pages_before_those_of_ended_tasks_are_taken() {
     let rig = Rig::with_rings_of_pages(16, 9, 2);
     let rings: Vec<_> = (0..9).map(|pid| rig.adopt(pid).unwrap()).collect();
@@ -176,6 +206,9 @@ fn a_page_that_becomes_rings_is_no_page_for_readers() {
     let ring = rig.adopt(2).unwrap();
     assert_eq!((ring.id(), seqs().count()), (1, 0));
     assert!(rig.copy(0, 1).is_none());
+    // SAFETY: It begins with a header, of which this is the first word.
+    let magic = unsafe { rig.slots()[0].page().cast::<u32>().read() };
+    assert_eq!(magic, RINGS_MAGIC);
     assert!(rig.log(ring, 0, 1, &[0; 8]));
     assert_eq!(seqs().collect::<Vec<_>>(), [(ROOMS + 1, 1)]);
 }

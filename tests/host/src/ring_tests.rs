@@ -2,11 +2,15 @@
 
 //! Properties of the ring, with one writer and with readers beside it.
 
-use crate::rig::{cause, Rig, PAGE, SLOT};
+use crate::rig::{
+    cause,
+    pages::{walk, Item},
+    Rig, PAGE, SLOT,
+};
 use kernel::blog::ring::{Mode, Owner, PageHeader, Pages, Ring, ROOM};
 use kernel::blog::wire::{
     page::PAGE_HEADER_SIZE,
-    record::{Context, Lost, CONTROL_SIZE},
+    record::{Context, ControlRecord, Lost, CONTROL_SIZE, LOST_CAUSES},
 };
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -114,6 +118,62 @@ fn writers_of_a_shared_ring_that_differ_in_anything_are_told_apart() {
         let read = rig.read(ring.id());
         assert_eq!((read.records.len(), read.tasks), (5, 3), "{other:?}");
     }
+}
+
+#[test]
+fn each_page_of_a_shared_ring_names_all_its_writers() {
+    let rig = Rig::with_page_size(4, 1, 320);
+    let ring = rig.adopt(-1).unwrap();
+    for n in 0..400u64 {
+        // Of one, of three, of five, …
+        let pid = n.isqrt() as i32;
+        let who = Owner { pid, tgid: pid + 1, ..Owner::new(Context::Task, 0) };
+        assert!(rig.log_shared(ring, &who, n, &(pid as u64).to_ne_bytes()));
+    }
+    let pages = rig.pages_of(ring);
+    assert_eq!(pages.len(), 4, "some are longer than they may be");
+    for page in pages {
+        let mut writer = None;
+        walk(&page, &mut 0, |item| match item {
+            Item::Control(_, ControlRecord::Task { pid, tgid, .. }) => writer = Some((pid, tgid)),
+            Item::Record { payload, .. } => {
+                let pid = payload[0].into();
+                assert_eq!(writer, Some((pid, pid + 1)));
+            }
+            item => panic!("{item:?}"),
+        });
+    }
+    // Nobody takes one for a page of another size.
+    for (slot, (_, page)) in rig.slots().iter().zip(rig.parts()) {
+        assert!(slot.copy(PAGE as u32, page.seq(), &mut [0; PAGE]).is_none());
+    }
+}
+
+#[test]
+fn the_upper_bits_of_the_time_are_told_once() {
+    let rig = Rig::new(1, 1);
+    let ring = rig.adopt(1).unwrap();
+    for ts in [5, 1 << 36, (1 << 36) + 1, (1 << 36) + 2] {
+        assert!(rig.log(ring, ts, 1, &[0; 8]));
+    }
+    let bytes = rig.pages_of(ring)[0].len();
+    assert_eq!(bytes, PAGE_HEADER_SIZE + 4 * 16 + CONTROL_SIZE as usize);
+}
+
+#[test]
+fn a_ring_whose_task_is_renamed_takes_the_slow_path_and_its_next_owner_has_a_name() {
+    let rig = Rig::new(1, 1);
+    let ring = rig.adopt(1).unwrap();
+    assert!(rig.log(ring, 0, 1, &[0; 8]));
+    // SAFETY: Nobody else writes to it.
+    let has_room = || unsafe { ring.begin(|| SLOT.into()) }.unwrap().has_room(16, 1);
+    assert!(has_room() && !ring.is_renamed());
+    ring.rename();
+    assert!(!has_room() && ring.is_renamed());
+    rig.retire(ring, 2);
+    assert_eq!(ring.info().unwrap().exit_clock, 2);
+    rig.pool.drain_retired();
+    assert!(!rig.adopt(2).unwrap().is_renamed());
 }
 
 #[test]
@@ -307,6 +367,10 @@ fn a_record_that_fits_no_page_costs_no_history() {
     let read = rig.read(ring.id());
     assert_eq!(read.account.told[cause(Lost::TooLong)], 20);
     assert_eq!((read.adds_up(&ring.info().unwrap()), ring.records()), (Ok(()), 101));
+    // It must leave room for reports of losses of all causes.
+    let most = 512 - PAGE_HEADER_SIZE - LOST_CAUSES * CONTROL_SIZE as usize - 16;
+    assert!(rig.log(ring, 121, 1, &payload(121, most)));
+    assert!(!rig.log(ring, 122, 1, &payload(122, most + 1)));
 }
 
 #[test]
