@@ -25,6 +25,8 @@ unsafe extern "C" {
     fn blog_pack(room: *mut u64, from: *const u8, len: usize, to: *mut u8, size: usize) -> usize;
     safe fn blog_pack_room() -> usize;
     pub(super) safe fn blog_words_due(why: u32) -> bool;
+    // As in blog/sys/hook.rs
+    #[allow(improper_ctypes)]
     pub(super) fn blog_words_hung(task: *mut task_struct);
     pub(super) fn blog_words_print(line: *const c_char, len: u32);
     pub(super) safe fn blog_words_start();
