@@ -19,7 +19,8 @@ use std::{
     ops::Range,
 };
 
-/// Pages, for all tests.
+/// Pages, for all tests. Where snapshots are built, snapshot.rs has them, too.
+#[allow(clippy::duplicate_mod)]
 #[path = "../../../blog/tests/rig/pages.rs"]
 pub mod pages;
 use pages::{Account, Item};
