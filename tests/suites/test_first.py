@@ -12,7 +12,7 @@ import pytest
 import vm
 from conftest import TOP, Run
 
-BLOCKS = 100
+PAGES = 100
 
 
 def listed(sh: Run, command: str) -> list[str]:
@@ -42,16 +42,16 @@ def test_kunit(work: Path, sh: Run, subtests: pytest.Subtests) -> None:
 
 @pytest.mark.kernels("uml-first")
 def test_snapshot(work: Path, decoder: Path, sh: Run) -> None:
-    """Each block is queued and completed once, with the same numbers."""
+    """Each page is queued and completed once, with the same numbers."""
     kernel = vm.kernel("uml-first")
     result = vm.run(work / "snapshot", kernel, TOP / "tests/guest/e2e/first.sh")
     assert not result.problem, result.told()
     snapshot, image = result.out / "snapshot", kernel.build / "vmlinux"
     said = sh(decoder, "show", "--sidetable", image, "--modules", "/nowhere",
               "--format", "{message}", snapshot)  # fmt: skip
-    found = re.findall(r"(queue|complete) sector=(\d+) bytes=512 tag=\d+", said)
-    sectors = [str(n) for n in range(BLOCKS)]
+    found = re.findall(r"(queue|complete) sector=(\d+) bytes=4096 tag=\d+", said)
+    sectors = [8 * n for n in range(PAGES)]
     for kind in ("queue", "complete"):
-        assert [sector for what, sector in found if what == kind] == sectors, said
+        assert sorted(int(sector) for what, sector in found if what == kind) == sectors, said
     other = sh(sys.executable, TOP / "tools/blog/blog-snapshot.py", snapshot, image)
-    assert re.findall(r"(queue|complete) sector=(\d+) bytes=512 tag=\d+", other) == found
+    assert re.findall(r"(queue|complete) sector=(\d+) bytes=4096 tag=\d+", other) == found
