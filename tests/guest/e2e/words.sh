@@ -49,9 +49,10 @@ hung() {
 	exec cat /sys/kernel/debug/hung_task/mutex
 }
 
+# What runs in the background reads it.
+mknod /dev/null c 1 3
 case " $cmdline " in
 *" hang "*)
-	mknod /dev/null c 1 3
 	echo 1 > /proc/sys/kernel/hung_task_timeout_secs
 	hung has &
 	sleep 1
