@@ -4,4 +4,6 @@
 
 pub(crate) mod slow;
 pub(crate) mod tables;
+#[cfg(CONFIG_BLOG_ROOT)]
+pub(crate) mod tables_dumped;
 pub(crate) mod worker;

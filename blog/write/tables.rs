@@ -54,15 +54,15 @@ use crate::{
 };
 
 /// Tables of a page, after its header, which is in a place of the same size as they are aligned to.
-const TABLES: usize = (PAGE_SIZE - TABLES_AT) / size_of::<Tls>();
+pub(super) const TABLES: usize = (PAGE_SIZE - TABLES_AT) / size_of::<Tls>();
 const TABLES_AT: usize = 64;
 /// Most pages: 65520 tasks with rings at a time.
-const PAGES: usize = 3120;
+pub(super) const PAGES: usize = 3120;
 const _: () = assert!(PAGES * TABLES <= Tls::MOST);
 /// Pages that there are from the start.
 const STOCK: usize = 24;
 /// So many tables next to each other go to one CPU at first; their locks are one.
-const NEIGHBOURS: u32 = 8;
+pub(super) const NEIGHBOURS: u32 = 8;
 
 /// All tables.
 ///
@@ -70,8 +70,8 @@ const NEIGHBOURS: u32 = 8;
 ///
 /// - `pages[i]` is null, or points to [`TABLES`] tables that stay.
 /// - A table without a task is in a stock, or somebody holds its index. It has no rings.
-struct TaskTables {
-    pages: [AtomicPtr<Tls>; PAGES],
+pub(super) struct TaskTables {
+    pub(super) pages: [AtomicPtr<Tls>; PAGES],
     /// How many of these are there, or are just coming.
     count: AtomicU32,
     /// What CPUs have at hand, and which of them have something.
@@ -79,7 +79,7 @@ struct TaskTables {
     has: Hint,
 }
 
-static SLAB: TaskTables = TaskTables {
+pub(super) static SLAB: TaskTables = TaskTables {
     pages: [const { AtomicPtr::new(ptr::null_mut()) }; PAGES],
     count: AtomicU32::new(0),
     stocks: [const { Claimed::new(List::new()) }; MOST_SHELVES],
@@ -411,9 +411,3 @@ pub(crate) fn fill() {
         unsafe { SLAB.add(page.into_page(), cpu) };
     }
 }
-
-#[cfg(CONFIG_BLOG_ROOT)]
-pub(crate) use self::dumped::*;
-
-#[cfg(CONFIG_BLOG_ROOT)]
-mod dumped;

@@ -56,7 +56,7 @@ use crate::{
         },
         prelude::*, //
     },
-    write::tables, //
+    write::tables_dumped, //
 };
 
 pub(crate) static PART: Part = Part {
@@ -120,7 +120,7 @@ fn init() {
             blog_tls: task::OFFSET,
             ..blog_task_layout
         },
-        tables = tables::root(),
+        tables = tables_dumped::root(),
         locks = NOWHERE,
         components = DESCRIBED.get() as u64,
         components_len = COMPONENTS as u32,

@@ -10,7 +10,7 @@
 #include <linux/panic.h>
 #include <linux/sys_info.h>
 
-#include "words.h"
+#include "hook.h"
 
 /* Set once, when the logger starts. */
 static void (*blog_words_hook)(void);

@@ -70,7 +70,7 @@ use crate::{
         prelude::*, //
     },
     tasks,
-    write::tables, //
+    write::tables_dumped, //
 };
 
 pub(crate) static PART: Part = Part {
@@ -146,7 +146,7 @@ impl Room {
         let (mut found, mut count) = ([(0, 0); RINGS], 0);
         // SAFETY: By this function's requirement.
         unsafe {
-            tables::rings_of(task, another, |slot, ring| {
+            tables_dumped::rings_of(task, another, |slot, ring| {
                 if let Some(to) = found.get_mut(count) {
                     *to = (slot, ring);
                     count += 1;

@@ -22,6 +22,7 @@
 #include <linux/zlib.h>
 
 #include "../../sys/params.h"
+#include "hook.h"
 #include "words.h"
 
 #ifdef CONFIG_BLOG_HOOKS

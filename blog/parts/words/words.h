@@ -8,15 +8,6 @@
 
 struct task_struct;
 
-/* As Why of format.rs numbers them. */
-enum { BLOG_PANIC, BLOG_OOPS, BLOG_HANG, BLOG_STUCK };
-
-#ifdef CONFIG_BLOG_HOOKS
-/* In hook.c */
-void blog_words_on_sys_info(void (*hook)(void));
-bool blog_words_wanted(u32 why);
-#endif
-
 /* In Rust, called from C. */
 void blog_last_words(u32 why, struct task_struct *tsk);
 

@@ -22,11 +22,6 @@ use super::{
 };
 use crate::bindings::task_struct;
 
-#[cfg(CONFIG_BLOG_ROOT)]
-mod dumped;
-#[cfg(CONFIG_BLOG_ROOT)]
-pub use self::dumped::*;
-
 /// For some 15,000 tasks with rings at a time.
 const SLOTS: usize = 1 << SLOT_BITS;
 const SLOT_BITS: u32 = 15;
@@ -44,22 +39,22 @@ pub(in super::super) const SHAPE: [usize; 2] = [SLOTS, BUCKET];
 /// - A task has one slot, or two where one of its log calls has interrupted another one's [`give`]:
 ///   calls from there on use the first one of the bucket, and both are its own until it ends.
 #[repr(C, align(64))]
-struct HashTable([AtomicPtr<Tls>; SLOTS]);
+pub(super) struct HashTable(pub(super) [AtomicPtr<Tls>; SLOTS]);
 
 #[allow(non_upper_case_globals)]
 #[no_mangle]
-static blog_tasks: HashTable = HashTable([const { AtomicPtr::new(ptr::null_mut()) }; SLOTS]);
+pub(super) static blog_tasks: HashTable = HashTable([const { AtomicPtr::new(ptr::null_mut()) }; SLOTS]);
 
 /// A task's home.
 #[inline(always)]
-fn home(task: *const task_struct) -> usize {
+pub(super) fn home(task: *const task_struct) -> usize {
     // Fibonacci hashing: the high bits depend on all bits of the address.
     let hash = (task as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (hash >> (u64::BITS - SLOT_BITS)) as usize
 }
 
 /// The slots that may have its table, from its home on.
-fn bucket(home: usize) -> impl Iterator<Item = &'static AtomicPtr<Tls>> {
+pub(super) fn bucket(home: usize) -> impl Iterator<Item = &'static AtomicPtr<Tls>> {
     (0..BUCKET).map(move |way| &blog_tasks.0[home ^ way])
 }
 

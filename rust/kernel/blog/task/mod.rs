@@ -11,12 +11,16 @@
 
 #[cfg(all(CONFIG_BLOG_HOOKS, not(CONFIG_BLOG_TASK_POINTER)))]
 mod hash;
+#[cfg(all(CONFIG_BLOG_ROOT, not(CONFIG_BLOG_TASK_POINTER)))]
+mod hash_dumped;
 #[cfg(all(CONFIG_BLOG_HOOKS, CONFIG_BLOG_TASK_POINTER))]
 mod pointer;
 mod table;
 
 #[cfg(all(CONFIG_BLOG_HOOKS, not(CONFIG_BLOG_TASK_POINTER)))]
 pub use self::hash::*;
+#[cfg(all(CONFIG_BLOG_ROOT, not(CONFIG_BLOG_TASK_POINTER)))]
+pub use self::hash_dumped::*;
 #[cfg(all(CONFIG_BLOG_HOOKS, CONFIG_BLOG_TASK_POINTER))]
 pub use self::pointer::*;
 pub use self::table::{

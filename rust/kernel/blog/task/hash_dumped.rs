@@ -3,8 +3,18 @@
 //! The hash table for crashes, and for crash tools.
 
 use super::{
-    super::super::wire::dump::NO_FIELD,
-    *, //
+    super::wire::dump::NO_FIELD,
+    hash::{
+        blog_tasks,
+        bucket,
+        home, //
+    },
+    Tls, //
+};
+use crate::bindings::task_struct;
+use core::sync::atomic::{
+    AtomicPtr,
+    Ordering::Acquire, //
 };
 
 /// Crash tools have a task's table from the list of all tables.

@@ -2,12 +2,31 @@
 
 //! Tables of tasks for crashes, and for crash tools.
 
-use super::*;
-use crate::sys::glue::fetch_value;
-use core::mem::offset_of;
-use kernel::blog::wire::{
-    dump,
-    ring::RingHead, //
+use kernel::blog::{
+    task::{
+        self,
+        Tls,
+        MAX_COMPONENTS, //
+    },
+    wire::{
+        dump,
+        ring::RingHead, //
+    }, //
+};
+
+use crate::{
+    sys::{
+        glue::fetch_value,
+        prelude::*, //
+    },
+    tasks, //
+};
+
+use super::tables::{
+    NEIGHBOURS,
+    PAGES,
+    SLAB,
+    TABLES, //
 };
 
 /// The tables as crash tools find them.
