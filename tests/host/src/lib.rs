@@ -13,6 +13,7 @@ mod common {
     pub(crate) use ::kernel::blog as kernel;
     pub mod snapshot;
 }
+pub use common::snapshot::pages;
 pub mod kept;
 #[path = "../../../blog/parts/persist/format.rs"]
 pub mod persist;

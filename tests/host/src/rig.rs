@@ -10,7 +10,7 @@ use core::{
 };
 use kernel::blog::ring::{Info, Mode, Owner, PageHeader, Reservation, Ring, Writing, ROOM};
 use kernel::blog::wire::{
-    self, dump,
+    dump,
     page::{PageInfo, PAGE_HEADER_SIZE, RINGS_MAGIC},
     record::{Context, ControlRecord, Lost, LEN_BITS, LOST_CAUSES, PAYLOAD_MAX},
 };
@@ -19,10 +19,7 @@ use std::{
     ops::Range,
 };
 
-/// Pages, for all tests. Where snapshots are built, snapshot.rs has them, too.
-#[allow(clippy::duplicate_mod)]
-#[path = "../../../blog/tests/rig/pages.rs"]
-pub mod pages;
+pub use crate::pages;
 use pages::{Account, Item};
 
 pub const PAGE: usize = 4096;

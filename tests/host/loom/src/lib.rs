@@ -9,7 +9,11 @@
 extern crate model_core as core;
 extern crate self as kernel;
 
+use blog::wire;
+
 pub mod blog;
+#[path = "../../../../blog/tests/rig/pages.rs"]
+pub mod pages;
 #[path = "../../../../blog/memory/pool/mod.rs"]
 mod pool;
 #[path = "../../src/rig.rs"]

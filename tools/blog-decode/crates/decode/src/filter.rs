@@ -401,6 +401,7 @@ mod tests {
             ("kworker/0:1", "kworker/*:1", true),
             ("kworker/0:2", "kworker/*:1", false),
             ("aXbXc", "a*X*X*c", true),
+            ("aXc", "a*X*X*c", false),
             ("ab", "ab*ab", false),
             ("", "*", true),
             ("", "", true),
