@@ -10,8 +10,6 @@ use quote::{
 
 /// The magic number of a call site's descriptor: `BLFD`.
 pub(super) const SITE_MAGIC: u32 = 0x4446_4c42;
-/// The magic number of a type's descriptor: `BLFT`.
-pub(super) const TYPE_MAGIC: u32 = 0x5446_4c42;
 /// The magic number of the descriptor of a site's place: `BLFP`.
 pub(super) const PLACE_MAGIC: u32 = 0x5046_4c42;
 /// Version of the call site's descriptor.

@@ -27,13 +27,12 @@ use syn::{
 };
 
 use super::{
-    asm::{
-        Template,
-        TYPE_MAGIC, //
-    },
+    asm::Template,
     log::at, //
 };
 
+/// The magic number of a type's descriptor: `BLFT`.
+const TYPE_MAGIC: u32 = 0x5446_4c42;
 /// The most variants that a `u8` can number.
 const MAX_VARIANTS: usize = 256;
 
