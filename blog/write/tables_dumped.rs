@@ -2,6 +2,7 @@
 
 //! Tables of tasks for crashes, and for crash tools.
 
+use core::mem::offset_of;
 use kernel::blog::{
     task::{
         self,
