@@ -43,7 +43,8 @@ pub(super) struct HashTable(pub(super) [AtomicPtr<Tls>; SLOTS]);
 
 #[allow(non_upper_case_globals)]
 #[no_mangle]
-pub(super) static blog_tasks: HashTable = HashTable([const { AtomicPtr::new(ptr::null_mut()) }; SLOTS]);
+pub(super) static blog_tasks: HashTable =
+    HashTable([const { AtomicPtr::new(ptr::null_mut()) }; SLOTS]);
 
 /// A task's home.
 #[inline(always)]

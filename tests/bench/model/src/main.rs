@@ -12,8 +12,12 @@
 extern crate model_core as core;
 extern crate self as kernel;
 
+use blog::wire;
+
 #[path = "../../../host/loom/src/blog.rs"]
 mod blog;
+#[path = "../../../../blog/tests/rig/pages.rs"]
+pub mod pages;
 #[path = "../../../../blog/memory/pool/mod.rs"]
 mod pool;
 #[path = "../../../host/src/rig.rs"]
