@@ -361,7 +361,7 @@ def test_linters_find_nothing_in_the_packages(source: Path, deb: Path, sh: Run) 
 INSIDE = r"""
 it installs there: dpkg -i /golden/*.deb >/dev/null
 blog-decode runs: blog-decode --version
-the test of the package passes: sh decode /golden
+the test of the package passes: mkdir tmp && AUTOPKGTEST_TMP=/golden/tmp sh decode /golden
 man shows blog-decode's options: MANPAGER=cat MANWIDTH=80 man blog-decode 2>&1 | tee man.txt | grep -q -- --sidetable
 man finds blog-fmt-sidetable: man -w blog-fmt-sidetable >/dev/null
 man has nothing to complain of: ! man --warnings -E UTF-8 -l /usr/share/man/man1/blog-*.1.gz 2>&1 >/dev/null | grep .
