@@ -11,7 +11,7 @@
 
 #[cfg(all(CONFIG_BLOG_HOOKS, not(CONFIG_BLOG_TASK_POINTER)))]
 mod hash;
-#[cfg(all(CONFIG_BLOG_ROOT, not(CONFIG_BLOG_TASK_POINTER)))]
+#[cfg(all(CONFIG_BLOG_HOOKS, CONFIG_BLOG_ROOT, not(CONFIG_BLOG_TASK_POINTER)))]
 mod hash_dumped;
 #[cfg(all(CONFIG_BLOG_HOOKS, CONFIG_BLOG_TASK_POINTER))]
 mod pointer;
@@ -19,7 +19,7 @@ mod table;
 
 #[cfg(all(CONFIG_BLOG_HOOKS, not(CONFIG_BLOG_TASK_POINTER)))]
 pub use self::hash::*;
-#[cfg(all(CONFIG_BLOG_ROOT, not(CONFIG_BLOG_TASK_POINTER)))]
+#[cfg(all(CONFIG_BLOG_HOOKS, CONFIG_BLOG_ROOT, not(CONFIG_BLOG_TASK_POINTER)))]
 pub use self::hash_dumped::*;
 #[cfg(all(CONFIG_BLOG_HOOKS, CONFIG_BLOG_TASK_POINTER))]
 pub use self::pointer::*;
