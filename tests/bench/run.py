@@ -133,7 +133,8 @@ def run(setup: str, param: dict[str, str], work: Path) -> Result:
         modules = [bench_module(kernel, work / "module")]
     if kernel.option("BLOG") == "m":
         # What it needs of the kernel's modules comes first.
-        modules += [*kernel.modules.rglob("zlib_deflate.ko"), kernel.build / "kernel/blog/blog.ko"]
+        for name in ("zlib_deflate", "blog"):
+            modules += kernel.modules.rglob(f"{name}.ko")
     files = {path.name: path for path in modules}
     if kernel.flavour == "stock" or setup == "fio":
         files |= kernel.files()

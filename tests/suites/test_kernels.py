@@ -422,9 +422,8 @@ def test_instructions(name: str, work: Path, root: Path, tree: Tree, sh: Run) ->
     folder = work / "bench" / name
     kernel = build(name, work / "bench", root, tree, sh).kernel
     driver(root, f"/usr/src/linux-headers-{kernel.modules.name}", name, "bench", "BENCH_RUST=n")
-    for to, module in (("drivers/bench", "bench/blog_bench.ko"), ("kernel/blog", "blog/blog.ko")):
-        (kernel.build / to).mkdir(parents=True)
-        shutil.copy(root / "build" / name / module, kernel.build / to)
+    (kernel.build / "drivers/bench").mkdir(parents=True)
+    shutil.copy(root / f"build/{name}/bench/blog_bench.ko", kernel.build / "drivers/bench")
     setup = benchmark.SETUPS["stock"] | {"build": str(kernel.build)}
     costs = benchmark.run("stock", setup, folder / "run")["costs"]
     for what, most in (("blog_c_on", 80), ("blog_c_off", 1.49)):
