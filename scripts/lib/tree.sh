@@ -12,11 +12,11 @@ tree_series() { sed -n 's/^\[\(.*\)\]$/\1/p' "$BLOG_TOP/patches/series"; }
 # series_lines FROM TO: prints the lines of patches/series from one series to another one, or to a
 # patch; those of all before, where FROM is empty, and of all from there on, where TO is
 series_lines() {
-	sed 's/#.*//' "$BLOG_TOP/patches/series" | awk -v from="$1" -v to="$2" '
+	awk -v from="$1" -v to="$2" '{ sub(/#.*/, "") }
 		/^\[/ { name = substr($0, 2, length($0) - 2); if (done) exit; if (name == to) done = 1
 			if (name == from) from = ""; next }
 		NF && from == ""
-		NF && ($1 == to || $1 == "?" to) { exit }'
+		NF && ($1 == to || $1 == "?" to) { exit }' "$BLOG_TOP/patches/series"
 }
 
 # tree_files: prints "PATCH<TAB>PATH-HERE<TAB>PATH-IN-TREE" for every copied file of the series up
