@@ -27,7 +27,7 @@
 
 #ifdef CONFIG_BLOG_HOOKS
 
-/* The last task that the detector has found, of which sys_info() is not told. */
+/* The last task that the detector has found: sys_info() has no argument for it. */
 static pid_t blog_hung;
 
 /* The hung-task detector has found a task, and will call sys_info() when it has found all. */
@@ -41,8 +41,10 @@ static void blog_words_asked(void)
 {
 	struct task_struct *tsk;
 
-	if (!in_task())
-		return blog_last_words(BLOG_STUCK, current);
+	if (!in_task()) {
+		blog_last_words(BLOG_STUCK, current);
+		return;
+	}
 	rcu_read_lock();
 	tsk = pid_task(find_pid_ns(xchg(&blog_hung, 0), &init_pid_ns), PIDTYPE_PID);
 	if (tsk)
