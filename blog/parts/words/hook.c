@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The built-in part of last words: what lib/sys_info.c calls, and whether it has the word "blog" for
- * an event. The logger itself may be a module.
+ * The built-in part of last words: lib/sys_info.c calls it, and it finds out whether an event has
+ * the word "blog". The logger itself may be a module.
  */
 
 #include <linux/blog.h>
