@@ -12,6 +12,7 @@
 #include <linux/blkdev.h>
 #include <linux/blog.h>
 #include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
@@ -282,9 +283,19 @@ static int hang_thread(void *number)
 	return 0;
 }
 
+/* Until the thread waits: before that, the next one may come first. Some threads never wait. */
+static void hang_settle(struct task_struct *task)
+{
+	int left = 20;
+
+	while (left-- && task_is_running(task))
+		msleep(20);
+}
+
 static int __init hang_init(void)
 {
 	const struct hang_scene *chosen = hang_scenes;
+	struct task_struct *task;
 	unsigned long n;
 	int err;
 
@@ -293,10 +304,11 @@ static int __init hang_init(void)
 			return -EINVAL;
 	hang_chosen = chosen;
 	for (n = 1; n <= chosen->threads; n++) {
-		err = test_start(NULL, -1, hang_thread, (void *)n, "%s/%lu", chosen->name, n);
+		err = test_start(&task, -1, hang_thread, (void *)n, "%s/%lu", chosen->name, n);
 		if (err)
 			return err;
 		wait_for_completion(&hang_arrived);
+		hang_settle(task);
 	}
 	return 0;
 }
