@@ -9,7 +9,7 @@
 # with a copy of the first one's build.
 
 # kernel_flavours: prints all flavours
-kernel_flavours() { echo x86 x86-y x86-core x86-debug x86-rt x86-parallel x86-kcsan x86-lto arm64 riscv64 uml uml-core uml-first uml-n-first uml-part uml-n uml-bench uml-net; }
+kernel_flavours() { echo x86 x86-y x86-core x86-debug x86-rt x86-parallel x86-kcsan x86-lto arm64 riscv64 uml uml-core uml-first uml-n-first uml-part uml-n uml-bench uml-net uml-kcov; }
 
 # kernel_fragments FLAVOUR: prints config fragments, later ones win. Each flavour's purpose:
 kernel_fragments() {
@@ -52,6 +52,8 @@ kernel_fragments() {
 	uml-bench) echo common uml blog-m trace up ;;
 	# CephFS and NFS, captured. Deep tier
 	uml-net) echo common uml blog-y net ;;
+	# Which code a program reaches, for syzkaller and for texts at random. Deep tier
+	uml-kcov) echo common uml trace lockdown debug-contexts debug-memory blog-y kcov ;;
 	*) die "no such kernel flavour: $1 (there are: $(kernel_flavours))" ;;
 	esac
 }

@@ -2,6 +2,7 @@
 """The control files of a running kernel: bad input, good input, and parameters at boot."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,7 @@ from conftest import TOP, Run, Tap, by_kernel
 # A value of each parameter that isn't its default
 PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "counts": "Y",
               "kdump": "Y", "max_kb": "8192", "persist": "nothing"}  # fmt: skip
-
-
+RANDOM = TOP / "tests/guest/random"
 BOTH = pytest.mark.parametrize("flavour", by_kernel("uml", "x86"))
 
 
@@ -81,6 +81,40 @@ def test_errors_stay_in_their_share(
     assert refused("there") == ["first", "second", "third"]
     # With no share any more, the others may go, too.
     assert "third" not in refused("gone")
+
+
+@pytest.mark.parametrize("flavour", by_kernel("uml", "uml-kcov"))
+def test_random_texts(flavour: str, work: Path, decoder: Path, sh: Run) -> None:
+    """No text makes a file of BLog harm the kernel, and a driver logs on. With KCOV, the texts
+    reach each folder of BLog's code that has files."""
+    kernel, work = vm.kernel(flavour), work / f"random-{flavour}"
+    work.mkdir()
+    seed, seconds = (time.time_ns() % 10**6, 60) if flavour == "uml-kcov" else (7, 10)
+    (work / "params").write_text(f"seed={seed} seconds={seconds}\n")
+    known = re.findall(r'"([^"]+)"', (TOP / "blog/tests/blog.txt").read_text())
+    known += [
+        str((1 << bit) + less) for bit in (0, 4, 7, 12, 16, 20, 31, 32, 63, 64) for less in (0, -1)
+    ]
+    (work / "words").write_text("\n".join([*known, "-1", "0x10", "1e3"]))
+    sh("cc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", work / "random",
+       "-Wno-unused-result", RANDOM / "random.c")  # fmt: skip
+    result = vm.run(work, kernel, RANDOM / "run.sh", programs={"bin/random": work / "random"},
+                    files=kernel.files() | {f"random/{name}": work / name for name in ("params", "words")},
+                    machine=vm.Machine(3, 512), seconds=seconds * 3 + 100)  # fmt: skip
+    assert not result.problem, (seed, result.told())
+    (records,) = re.findall(r"^records (\d+)$", "\n".join(result.lines()), re.MULTILINE)
+    assert int(records) >= 50
+    assert sh(decoder, "check", result.out / "snapshot")
+    if flavour == "uml-kcov":
+        reached = sorted({line for path in result.out.glob("pcs.*") for line in path.open()})
+        (work / "pcs").write_text("".join(reached))
+        places = sh("llvm-symbolizer", "--no-inlines", "--functions=none", "--output-style=GNU",
+                    f"--obj={kernel.build / 'vmlinux'}", f"@{work / 'pcs'}")  # fmt: skip
+        folders = set(re.findall(r"kernel/blog/((?:parts/)?\w+)/", places))
+        parts = {
+            f"parts/{name}" for name in ("map", "marker", "probe", "select", "settings", "trigger")
+        }
+        assert {"files", "read", "registry", "memory"} | parts <= folders
 
 
 def words(path: str, pattern: str) -> set[str]:
