@@ -9,6 +9,11 @@ use kernel::blog::wire;
 pub(crate) mod pages {
     include!("rig/pages.rs");
 }
+#[cfg(CONFIG_BLOG_PARTS)]
+#[allow(dead_code, unreachable_pub)]
+pub(crate) mod build {
+    include!("rig/build.rs");
+}
 pub(crate) mod rig {
     include!("core_rig.rs");
     #[cfg(CONFIG_BLOG_PARTS)]
@@ -23,6 +28,12 @@ mod control {
 mod images {
     use kernel::prelude::*;
     include!("core_images.rs");
+}
+#[cfg(CONFIG_BLOG_TESTS)]
+mod keep {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_keep.rs");
 }
 #[cfg(CONFIG_BLOG_TESTS)]
 mod locks {
@@ -65,6 +76,7 @@ mod stream {
     use kernel::prelude::*;
     include!("core_stream.rs");
 }
+#[cfg(CONFIG_BLOG_TESTS)]
 mod tables {
     use super::rig;
     use kernel::prelude::*;

@@ -2,7 +2,7 @@
 
 // More of core_rig.rs, which the suites of what is beside version 1 need.
 
-use super::pages::{
+use super::build::{
     Buffer,
     Page, //
 };

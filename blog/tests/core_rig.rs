@@ -25,7 +25,8 @@ use kernel::{
         ring::{
             Mode,
             Reservation,
-            Ring, //
+            Ring,
+            ROOM, //
         },
         wire::{
             file::{
@@ -79,13 +80,18 @@ use crate::{
     },
     sys::glue,
     tasks,
-    write::slow::blog_reserve, //
+    write::{
+        slow::blog_reserve,
+        tables, //
+    }, //
 };
 
 pub(crate) use crate::registry::settings::Key;
 
 /// Records of [`Rig::log`] in one page.
 pub(crate) const PER_PAGE: u64 = ((PAGE_SIZE - PAGE_HEADER_SIZE) / 16) as u64;
+/// The same in a ring's own page.
+pub(crate) const PER_ROOM: u64 = ((ROOM as usize - PAGE_HEADER_SIZE) / 16) as u64;
 
 pub(crate) const fn config(size_kb: u32, ring_kb: u32, mode: Mode) -> Config {
     Config::new().size_kb(size_kb).ring_kb(ring_kb).mode(mode)
@@ -316,6 +322,14 @@ unsafe extern "C" fn run_job(job: *mut c_void) -> c_int {
         }
     }
     0
+}
+
+/// Tasks that have a ring of a component.
+pub(crate) fn live(state: &State) -> u32 {
+    let mut from = 0;
+    let slots = |slot| slot == u32::from(state.slot());
+    let next = || tables::next(&mut from, slots, |_| ());
+    core::iter::from_fn(next).count() as u32
 }
 
 /// Waits until `holds` does, for half a minute at least: some kernels watch themselves.

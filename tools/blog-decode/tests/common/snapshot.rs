@@ -2,6 +2,9 @@
 
 //! Builds snapshots for tests.
 
+/// Makes pages.
+#[path = "../../../../blog/tests/rig/build.rs"]
+pub mod build;
 /// Pages, for all tests.
 #[path = "../../../../blog/tests/rig/pages.rs"]
 pub mod pages;
@@ -14,13 +17,13 @@ use super::kernel::wire::{
     },
     record::{ControlRecord, WIRE_VERSION},
 };
-use pages::Buffer;
+use build::Buffer;
 
 pub use super::kernel::wire::file::SECTION_MAGIC;
 pub const PAGE_SIZE: usize = 4096;
 pub const BOOT_ID: [u8; 16] = *b"boot-id-of-tests";
 
-pub type Page = pages::Page<Vec<u8>>;
+pub type Page = build::Page<Vec<u8>>;
 
 impl Buffer for Vec<u8> {
     fn put(&mut self, bytes: &[u8]) {
