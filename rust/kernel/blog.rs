@@ -77,12 +77,14 @@ pub mod task;
 pub mod unaligned;
 pub mod wire;
 
+#[cfg(all(CONFIG_BLOG_HOOKS, any(CONFIG_BLOG_PACK, not(CONFIG_RUST))))]
+#[doc(hidden)]
+pub use self::call::open::write_open;
 #[cfg(CONFIG_BLOG_HOOKS)]
 #[doc(hidden)]
 pub use self::call::write::{
     cold,
-    counter,
-    write_open, //
+    counter, //
 };
 #[doc(hidden)]
 pub use self::call::{

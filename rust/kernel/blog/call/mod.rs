@@ -28,6 +28,8 @@ pub mod declare;
 pub mod fmt;
 pub(super) mod instance;
 mod load;
+#[cfg(all(CONFIG_BLOG_HOOKS, any(CONFIG_BLOG_PACK, not(CONFIG_RUST))))]
+pub(super) mod open;
 #[cfg(CONFIG_BLOG_ARGS)]
 pub(super) mod private;
 pub(super) mod site;

@@ -13,10 +13,7 @@ use super::{
     arch,
     component::RawComponent, //
 };
-use core::{
-    ops::Range,
-    sync::atomic::Ordering::Acquire, //
-};
+use core::sync::atomic::Ordering::Acquire;
 
 /// Marks a call as cold for the compiler.
 #[doc(hidden)]
@@ -35,7 +32,7 @@ pub fn counter() -> u64 {
 /// `blog/` has to.
 #[cfg(not(CONFIG_BLOG_CLOCK_IS_MONO))]
 #[inline(always)]
-fn clock() -> impl FnOnce(&ring::Writing<'_>) -> Option<u64> {
+pub(super) fn clock() -> impl FnOnce(&ring::Writing<'_>) -> Option<u64> {
     // SAFETY: It is valid. `blog/` may store to it meanwhile, and allows for calls that have seen
     // the old value. Volatile, as that is folded into the comparison: see `ring/peek.rs`.
     |_| match unsafe { (&raw const abi::blog_clock_is_counter).read_volatile() } {
@@ -51,7 +48,7 @@ fn clock() -> impl FnOnce(&ring::Writing<'_>) -> Option<u64> {
 /// where the clock steps back.
 #[cfg(CONFIG_BLOG_CLOCK_IS_MONO)]
 #[inline(always)]
-fn clock() -> impl FnOnce(&ring::Writing<'_>) -> Option<u64> {
+pub(super) fn clock() -> impl FnOnce(&ring::Writing<'_>) -> Option<u64> {
     // SAFETY: No requirements. Any context, and it isn't traced.
     let now = unsafe { crate::bindings::ktime_get_mono_fast_ns() };
     move |writing| Some(writing.not_before_last(now))
@@ -127,22 +124,4 @@ pub(super) unsafe fn write_slow(
             }
         });
     }
-}
-
-/// Writes a record of which `fill` knows the size, if it can simply go after the last one: see
-/// [`ring::Ring::write_open`](super::super::ring::Ring::write_open). Only `blog/` calls it.
-///
-/// # Safety
-///
-/// As for [`write()`]; `fill` is as `Ring::write_open` demands.
-#[doc(hidden)]
-#[inline(always)]
-pub unsafe fn write_open(
-    component: &RawComponent,
-    site_shl10: u32,
-    fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
-) -> bool {
-    let (clock, ring) = (clock(), ring(component));
-    // SAFETY: As in `write`; `fill` is as this function requires.
-    unsafe { (*ring).write_open(|| component.slot(), site_shl10, clock, fill) }
 }

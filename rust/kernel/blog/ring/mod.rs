@@ -24,6 +24,9 @@ mod busy;
 mod chain;
 mod cursor;
 mod losses;
+// Programs' tests have it.
+#[cfg(any(CONFIG_BLOG_PACK, not(CONFIG_RUST)))]
+mod open;
 mod owner;
 mod page;
 mod peek;

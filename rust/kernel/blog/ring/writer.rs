@@ -21,13 +21,10 @@ use super::{
     Owner,
     Ring, //
 };
-use core::{
-    ops::Range,
-    sync::atomic::{
-        compiler_fence,
-        AtomicU64,
-        Ordering::*, //
-    }, //
+use core::sync::atomic::{
+    compiler_fence,
+    AtomicU64,
+    Ordering::*, //
 };
 
 /// Where a record goes, or what has been done for that.
@@ -102,34 +99,6 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes one record whose size is known when it has been stored: as [`Self::write`], and false
-    /// if the record hasn't been written, and isn't begun any more.
-    ///
-    /// `fill` gets the place of the arguments, and what that is in the page, up to where it may
-    /// store; there may be nothing. It returns how many bytes it has stored; `None`: there is no
-    /// record.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Self::write`].
-    #[inline(always)]
-    pub unsafe fn write_open(
-        &self,
-        slot: impl FnOnce() -> u32,
-        site_shl10: u32,
-        clock: impl FnOnce(&Writing<'_>) -> Option<u64>,
-        fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
-    ) -> bool {
-        // SAFETY: By this function's requirement; and `limit` is at most the size of the page.
-        unsafe {
-            let Ok((writing, page, commit, ts)) = self.enter(slot, clock) else {
-                return false;
-            };
-            let limit = || self.cursor.limit.peek();
-            writing.store_open((page, commit), limit, ts, site_shl10, fill)
-        }
-    }
-
     /// Begins a record, and returns the ring's page, the word with the page's end, and the time; or
     /// an error of [`Self::write`].
     ///
@@ -137,7 +106,7 @@ impl Ring {
     ///
     /// As for [`Self::begin`].
     #[inline(always)]
-    unsafe fn enter(
+    pub(super) unsafe fn enter(
         &self,
         slot: impl FnOnce() -> u32,
         clock: impl FnOnce(&Writing<'_>) -> Option<u64>,
@@ -181,29 +150,6 @@ impl Reservation<'_> {
         }
         true
     }
-
-    /// Writes one record there of which `fill` knows the size: see [`Ring::write_open`]. False if
-    /// there is a place, but no record.
-    ///
-    /// # Safety
-    ///
-    /// `fill` is as for [`Ring::write_open`].
-    pub unsafe fn put_open(
-        self,
-        site_shl10: u32,
-        fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
-    ) -> bool {
-        let Some(writing) = self.writing else {
-            return true;
-        };
-        let page = writing.page();
-        // SAFETY: By the cursor's invariants, `page` points to a valid header.
-        unsafe {
-            let commit = (*page).commit.load(Relaxed);
-            let size = || (*page).size().into();
-            writing.store_open((page, commit), size, self.ts, site_shl10, fill)
-        }
-    }
 }
 
 impl Writing<'_> {
@@ -213,43 +159,18 @@ impl Writing<'_> {
         self.ring().cursor.page.load(Relaxed)
     }
 
-    /// Stores a record of which `fill` knows the size up to `limit`, and publishes it; false if
-    /// there is none.
-    ///
-    /// # Safety
-    ///
-    /// `page` is the ring's page with this `commit`, and `limit` returns at most the page's size.
-    /// `fill` is as for [`Ring::write_open`].
-    #[inline(always)]
-    unsafe fn store_open(
-        self,
-        (page, commit): (*mut PageHeader, u64),
-        limit: impl FnOnce() -> u64,
-        ts: u64,
-        site_shl10: u32,
-        fill: impl FnOnce(*mut u8, Range<usize>) -> Option<usize>,
-    ) -> bool {
-        let end = commit as u32 as usize;
-        let at = page.cast::<u8>().wrapping_add(end);
-        // Now, so that there is less to keep meanwhile.
-        let header = Header::from_parts(ts, site_shl10, HEADER_SIZE as u32).0;
-        let room = end + HEADER_SIZE..limit() as usize;
-        let Some(size) = fill(at.wrapping_add(HEADER_SIZE), room) else {
-            return false;
-        };
-        let bytes = HEADER_SIZE.wrapping_add(size);
-        // SAFETY: `fill` has stored what there is room for, up to the limit.
-        unsafe { self.store((page, at), header | size as u64, bytes) };
-        true
-    }
-
     /// Stores the header of a record whose arguments are there, and publishes it.
     ///
     /// # Safety
     ///
     /// `page` is the ring's page, and the end of that is `at`, where there is room for `bytes`.
     #[inline(always)]
-    unsafe fn store(self, (page, at): (*mut PageHeader, *mut u8), header: u64, bytes: usize) {
+    pub(super) unsafe fn store(
+        self,
+        (page, at): (*mut PageHeader, *mut u8),
+        header: u64,
+        bytes: usize,
+    ) {
         // SAFETY: There is room by this function's requirement. What is stored to isn't published,
         // so nobody reads it, and this is the only writer.
         unsafe {
