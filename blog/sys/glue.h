@@ -13,12 +13,11 @@
 struct eventfs_inode;
 struct file;
 struct file_operations;
+struct inode;
 struct iov_iter;
 struct kernel_param;
-struct page;
 struct poll_table_struct;
 struct task_struct;
-struct vm_area_struct;
 
 /* tracepoint.c, for Rust and other files. */
 int blog_tracepoint_attach(const char *name, void *probe, void *data);
@@ -32,7 +31,7 @@ bool blog_shows_addresses(const struct file *file);
 bool blog_boots_off(void);
 
 /* What a kind of file is like; Shape of sys/tree.rs. */
-enum blog_shape { BLOG_SHAPE_TEXT, BLOG_SHAPE_STREAM, BLOG_SHAPE_MAP };
+enum blog_shape { BLOG_SHAPE_TEXT, BLOG_SHAPE_STREAM };
 
 /*
  * What a kind of file does; struct FileKind of sys/tree.rs, a pointer to which is at the start of
@@ -46,9 +45,11 @@ struct blog_file_kind {
 			loff_t *at);
 	int (*write)(const void *opened, const char *text, size_t size);
 	u32 (*poll)(const void *opened, const struct file *file, struct poll_table_struct *table);
-	int (*mmap)(const void *opened, struct vm_area_struct *area, unsigned long first,
-		    unsigned long count);
 };
+
+/* tree.c, for operations of other files. */
+int blog_file_open(struct inode *inode, struct file *file);
+int blog_file_release(struct inode *inode, struct file *file);
 
 /* A kind of folder; Folder of sys/tree.rs. */
 enum blog_folder { BLOG_FOLDER_TOP, BLOG_FOLDER_COMPONENT, BLOG_FOLDER_PART, BLOG_FOLDERS };
@@ -74,10 +75,9 @@ void blog_tracefs_remove(struct eventfs_inode *dir);
 extern u8 blog_clock_is_counter;
 u64 blog_local_clock(void);
 void blog_file_add(enum blog_folder folder, const char *name, umode_t mode,
-		   const struct blog_file_kind *kind);
+		   const struct blog_file_kind *kind, const struct file_operations *fops);
 void *blog_dir_create(enum blog_folder folder, const char *name, void *in, unsigned long of);
 void blog_dir_remove(void *dir);
-int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *page);
 const char *blog_file_name(const struct file *file);
 int blog_may_open(void);
 bool blog_copy_nofault(void *dst, const void *src, size_t size);
@@ -93,8 +93,6 @@ u32 blog_hz(void);
 void blog_pause(void);
 void *blog_pages_alloc(u32 count);
 void blog_pages_free(void *pages);
-struct page *blog_page_get(void *at);
-void blog_page_put(struct page *page);
 bool blog_poll_wait(struct file *file, struct poll_table_struct *table);
 void blog_wake_in(u32 ms);
 

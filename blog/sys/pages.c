@@ -32,17 +32,3 @@ void blog_pages_free(void *pages)
 	else
 		free_page((unsigned long)pages);
 }
-
-/* A single page, for a process that maps it; it counts as a user of that. */
-struct page *blog_page_get(void *at)
-{
-	struct page *page = virt_to_page(at);
-
-	get_page(page);
-	return page;
-}
-
-void blog_page_put(struct page *page)
-{
-	put_page(page);
-}

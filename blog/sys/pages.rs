@@ -18,40 +18,6 @@ unsafe extern "C" {
     /// Frees them: they are of [`alloc_pages`], and nobody uses them any more.
     #[link_name = "blog_pages_free"]
     pub(crate) fn free_pages(pages: *mut u8);
-
-    fn blog_page_get(at: NonNull<c_void>) -> NonNull<c_void>;
-    fn blog_page_put(page: NonNull<c_void>);
-}
-
-/// A single page of [`alloc_pages`] that is about to be mapped: its memory stays that of this page
-/// until this is dropped, and as long as it is mapped.
-///
-/// # Invariants
-///
-/// `page` is counted as used by this.
-pub(crate) struct Mapped(NonNull<c_void>);
-
-impl Mapped {
-    /// # Safety
-    ///
-    /// There is such a page at `at`, which isn't freed during the call.
-    pub(crate) unsafe fn new(at: NonNull<u8>) -> Self {
-        // INVARIANT: It is from here on.
-        // SAFETY: By this function's requirement.
-        Self(unsafe { blog_page_get(at.cast()) })
-    }
-
-    /// The `struct page`.
-    pub(crate) fn as_ptr(&self) -> *mut c_void {
-        self.0.as_ptr()
-    }
-}
-
-impl Drop for Mapped {
-    fn drop(&mut self) {
-        // SAFETY: By the type invariants.
-        unsafe { blog_page_put(self.0) };
-    }
 }
 
 /// A value that crash tools find, in a page of its own. It is never dropped.

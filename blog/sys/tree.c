@@ -12,7 +12,6 @@
 #include <linux/fs.h>
 #include <linux/jiffies.h>
 #include <linux/kconfig.h>
-#include <linux/mm.h>
 #include <linux/poll.h>
 #include <linux/printk.h>
 #include <linux/security.h>
@@ -53,7 +52,7 @@ int blog_may_open(void)
 	return security_locked_down(LOCKDOWN_TRACEFS);
 }
 
-static int blog_file_open(struct inode *inode, struct file *file)
+int blog_file_open(struct inode *inode, struct file *file)
 {
 	unsigned long of = (unsigned long)inode->i_private;
 	const struct blog_file *entry = blog_files[of % BLOG_FOLDERS];
@@ -71,7 +70,7 @@ static int blog_file_open(struct inode *inode, struct file *file)
 	return entry->kind->open(of / BLOG_FOLDERS, file, &file->private_data);
 }
 
-static int blog_file_release(struct inode *inode, struct file *file)
+int blog_file_release(struct inode *inode, struct file *file)
 {
 	blog_kind(file)->release(file->private_data);
 	return 0;
@@ -117,21 +116,6 @@ static __poll_t blog_file_poll(struct file *file, struct poll_table_struct *tabl
 	return (__force __poll_t)blog_kind(file)->poll(file->private_data, file, table);
 }
 
-static int blog_file_mmap(struct file *file, struct vm_area_struct *area)
-{
-	if (area->vm_flags & (VM_WRITE | VM_EXEC))
-		return -EINVAL;
-	vm_flags_mod(area, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP | VM_MIXEDMAP,
-		     VM_MAYWRITE | VM_MAYEXEC);
-	return blog_kind(file)->mmap(file->private_data, area, area->vm_pgoff, vma_pages(area));
-}
-
-/* Maps a page in the @n th place. */
-int blog_area_insert(struct vm_area_struct *area, unsigned long n, struct page *page)
-{
-	return vm_insert_page(area, area->vm_start + n * PAGE_SIZE, page);
-}
-
 /* Readers that wait for records: see "Waiting" in Documentation/blog/. */
 static DECLARE_WAIT_QUEUE_HEAD(blog_waiters);
 
@@ -169,26 +153,19 @@ static const struct file_operations blog_fops = {
 	.splice_read = blog_file_splice,
 };
 
-/* Debugfs opens no file with mmap() under lockdown. */
-static const struct file_operations blog_mmap_fops = {
-	.open = blog_file_open,
-	.release = blog_file_release,
-	.mmap = blog_file_mmap,
-};
-
-/* Adds a file to the folders of a kind, before there is one. @name and @kind stay. */
+/*
+ * Adds a file to the folders of a kind, before there is one. @name, @kind and @fops stay; where
+ * @fops is NULL, it is the usual one.
+ */
 void blog_file_add(enum blog_folder folder, const char *name, umode_t mode,
-		   const struct blog_file_kind *kind)
+		   const struct blog_file_kind *kind, const struct file_operations *fops)
 {
-	const struct file_operations *fops = &blog_fops;
 	u32 i = 0;
 
-	if (kind->shape == BLOG_SHAPE_MAP)
-		fops = &blog_mmap_fops;
 	while (blog_files[folder][i].name)
 		i++;
 	if (!WARN_ON_ONCE(i == BLOG_FILES_MAX))
-		blog_files[folder][i] = (struct blog_file){ name, mode, kind, fops };
+		blog_files[folder][i] = (struct blog_file){ name, mode, kind, fops ?: &blog_fops };
 }
 
 /* Whether the folders are in tracefs. */

@@ -9,8 +9,6 @@
 use core::str;
 use kernel::error::from_result;
 
-use super::pages::Mapped;
-
 use crate::sys::prelude::*;
 
 /// What the kernel does with files of a kind; `enum blog_shape` of `glue.h`.
@@ -21,12 +19,15 @@ pub(crate) enum Shape {
     Text,
     /// It has no position, and reads don't wait for each other.
     Stream,
-    /// Mapped, and nothing else.
-    Map,
 }
 
 pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
     const SHAPE: Shape;
+
+    /// A `struct file_operations`, in place of the usual one; null: that.
+    fn operations() -> *const c_void {
+        ptr::null()
+    }
 
     /// Opens the file that was made with the number `of`.
     fn open(of: u64, file: &File) -> Result<Self>;
@@ -39,11 +40,6 @@ pub(crate) trait OpenFile: Sized + Send + Sync + 'static {
     /// Takes what one `write()` held.
     fn write(&self, _text: &str) -> Result {
         Err(EINVAL)
-    }
-
-    /// Fills an area of a process with as many pages of what it maps, from page `first` on.
-    fn mmap(&self, _area: &Area, _first: usize, _count: usize) -> Result {
-        Err(ENODEV)
     }
 
     /// What is ready, as a mask of `POLLIN` and so on.
@@ -70,7 +66,6 @@ struct FileKind {
         *const bindings::file,
         *mut bindings::poll_table_struct,
     ) -> u32,
-    mmap: unsafe extern "C" fn(*const c_void, *mut c_void, usize, usize) -> c_int,
 }
 
 impl FileKind {
@@ -83,7 +78,6 @@ impl FileKind {
             read: read::<T>,
             write: write::<T>,
             poll: poll::<T>,
-            mmap: mmap::<T>,
         }
     }
 }
@@ -120,6 +114,16 @@ unsafe extern "C" fn release<T: OpenFile>(this: *mut c_void) {
     drop(unsafe { KBox::from_raw(this.cast::<Opened<T>>()) });
 }
 
+/// The open file that C has.
+///
+/// # Safety
+///
+/// It is one of this type, which isn't released during `'a`.
+pub(crate) unsafe fn opened<'a, T: OpenFile>(this: *const c_void) -> &'a T {
+    // SAFETY: By this function's requirement, `open` has made it.
+    unsafe { &(*this.cast::<Opened<T>>()).file }
+}
+
 /// # Safety
 ///
 /// [`open`] has made `this` for the file; the rest is valid, and the callee's during the call.
@@ -131,12 +135,8 @@ unsafe extern "C" fn read<T: OpenFile>(
 ) -> isize {
     // SAFETY: By this function's requirement; a file is read to what can be written to.
     from_result(|| unsafe {
-        let this = &(*this.cast::<Opened<T>>()).file;
-        let n = this.read(
-            File::from_raw_file(file),
-            IovIterDest::from_raw(to),
-            &mut *at,
-        )?;
+        let (file, to) = (File::from_raw_file(file), IovIterDest::from_raw(to));
+        let n = opened::<T>(this).read(file, to, &mut *at)?;
         Ok(n as isize)
     })
 }
@@ -152,7 +152,7 @@ unsafe extern "C" fn write<T: OpenFile>(
     // SAFETY: By this function's requirement.
     let (this, text) = unsafe {
         let text = slice::from_raw_parts(text, size);
-        (&(*this.cast::<Opened<T>>()).file, text)
+        (opened::<T>(this), text)
     };
     from_result(|| {
         this.write(str::from_utf8(text).map_err(|_| EINVAL)?)?;
@@ -170,27 +170,19 @@ unsafe extern "C" fn poll<T: OpenFile>(
 ) -> u32 {
     // SAFETY: By this function's requirement.
     unsafe {
-        let this = &(*this.cast::<Opened<T>>()).file;
-        this.poll(File::from_raw_file(file), PollTable::from_raw(table))
+        let (file, table) = (File::from_raw_file(file), PollTable::from_raw(table));
+        opened::<T>(this).poll(file, table)
     }
 }
 
-/// # Safety
-///
-/// [`open`] has made `this`, and the area is just being made.
-unsafe extern "C" fn mmap<T: OpenFile>(
-    this: *const c_void,
-    area: *mut c_void,
-    first: usize,
-    count: usize,
-) -> c_int {
-    // SAFETY: By this function's requirement.
-    let this = unsafe { &(*this.cast::<Opened<T>>()).file };
-    from_result(|| this.mmap(&Area(area), first, count).map(|()| 0))
-}
-
 unsafe extern "C" {
-    fn blog_file_add(folder: Folder, name: *const c_char, mode: u16, kind: &'static FileKind);
+    fn blog_file_add(
+        folder: Folder,
+        name: *const c_char,
+        mode: u16,
+        kind: &'static FileKind,
+        operations: *const c_void,
+    );
     fn blog_dir_create(
         folder: Folder,
         name: *const c_char,
@@ -198,7 +190,6 @@ unsafe extern "C" {
         of: c_ulong,
     ) -> *mut c_void;
     fn blog_dir_remove(dir: *mut c_void);
-    fn blog_area_insert(area: *mut c_void, n: usize, page: *mut c_void) -> c_int;
     fn blog_file_name(file: *const c_void) -> *const c_char;
     fn blog_poll_wait(file: *mut c_void, table: *mut c_void) -> bool;
 
@@ -218,17 +209,6 @@ pub(crate) fn wait(file: &File, table: PollTable<'_>) -> bool {
     unsafe {
         let table = mem::transmute::<PollTable<'_>, *mut c_void>(table);
         blog_poll_wait(file.as_ptr().cast(), table)
-    }
-}
-
-/// An area of a process that is being made, to be read only; it is there during a call of `mmap`.
-pub(crate) struct Area(*mut c_void);
-
-impl Area {
-    /// Maps a page in the `n`th place.
-    pub(crate) fn insert(&self, n: usize, page: &Mapped) -> Result {
-        // SAFETY: Both are there.
-        to_result(unsafe { blog_area_insert(self.0, n, page.as_ptr()) })
     }
 }
 
@@ -255,7 +235,7 @@ impl Folder {
     pub(crate) fn add<T: OpenFile>(self, name: &'static CStr, mode: u16) {
         let kind = const { &FileKind::of::<T>() };
         // SAFETY: Both stay.
-        unsafe { blog_file_add(self, name.as_char_ptr(), mode, kind) };
+        unsafe { blog_file_add(self, name.as_char_ptr(), mode, kind, T::operations()) };
     }
 }
 

@@ -24,7 +24,8 @@ use kernel::{
         self,
         page::RINGS_AT,
         record::WIRE_VERSION, //
-    }, //
+    },
+    error::from_result, //
 };
 
 // Programs that read what it describes have this file, too.
@@ -55,10 +56,9 @@ use crate::{
     sys::{
         glue::errno,
         hook,
-        pages::Mapped,
         prelude::*,
         tree::{
-            Area,
+            self,
             Folder,
             OpenFile,
             Shape, //
@@ -79,13 +79,87 @@ fn start() {
     Folder::Component.add::<Map>(c"map", 0o400);
 }
 
+unsafe extern "C" {
+    // map.c: a `struct file_operations`
+    static blog_map_fops: u8;
+
+    fn blog_area_insert(area: *mut c_void, n: usize, page: *mut c_void) -> c_int;
+    fn blog_page_get(at: NonNull<c_void>) -> NonNull<c_void>;
+    fn blog_page_put(page: NonNull<c_void>);
+}
+
+/// Fills an area of a process with as many pages of what it maps, from page `first` on. From
+/// `map.c`.
+///
+/// # Safety
+///
+/// It is an open file `map`, and the area is just being made.
+#[no_mangle]
+unsafe extern "C" fn blog_map(
+    file: *const c_void,
+    area: *mut c_void,
+    first: usize,
+    count: usize,
+) -> c_int {
+    // SAFETY: By this function's requirement.
+    let file = unsafe { tree::opened::<Map>(file) };
+    from_result(|| file.map(&Area(area), first, count).map(|()| 0))
+}
+
+/// A single page of `sys/pages.c` that is about to be mapped: its memory stays that of this page
+/// until this is dropped, and as long as it is mapped.
+///
+/// # Invariants
+///
+/// `page` is counted as used by this.
+struct Mapped(NonNull<c_void>);
+
+impl Mapped {
+    /// # Safety
+    ///
+    /// There is such a page at `at`, which isn't freed during the call.
+    unsafe fn new(at: NonNull<u8>) -> Self {
+        // INVARIANT: It is from here on.
+        // SAFETY: By this function's requirement.
+        Self(unsafe { blog_page_get(at.cast()) })
+    }
+
+    /// The `struct page`.
+    fn as_ptr(&self) -> *mut c_void {
+        self.0.as_ptr()
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariants.
+        unsafe { blog_page_put(self.0) };
+    }
+}
+
+/// An area of a process that is being made, to be read only; it is there during a call of
+/// [`blog_map`].
+struct Area(*mut c_void);
+
+impl Area {
+    /// Maps a page in the `n`th place.
+    fn insert(&self, n: usize, page: &Mapped) -> Result {
+        // SAFETY: Both are there.
+        to_result(unsafe { blog_area_insert(self.0, n, page.as_ptr()) })
+    }
+}
+
 /// An open file `map`.
 struct Map {
     state: Arc<State>,
 }
 
 impl OpenFile for Map {
-    const SHAPE: Shape = Shape::Map;
+    const SHAPE: Shape = Shape::Text;
+
+    fn operations() -> *const c_void {
+        (&raw const blog_map_fops).cast()
+    }
 
     fn open(of: u64, file: &File) -> Result<Self> {
         if !hook::shows_addresses(file) {
@@ -98,10 +172,12 @@ impl OpenFile for Map {
         let state = registry::by_id(of)?.ok_or(EINVAL)?;
         Ok(Self { state })
     }
+}
 
+impl Map {
     /// Maps the memory that the component has now. `ENODATA`: it has none; `EAGAIN`: it has just
     /// got another one; `EINVAL` for more pages than there are.
-    fn mmap(&self, area: &Area, first: usize, count: usize) -> Result {
+    fn map(&self, area: &Area, first: usize, count: usize) -> Result {
         let look = |memory: &Memory| (file_pages(memory), meta_of(memory).is_some());
         let (there, has_meta) = self.state.read_memory(look).ok_or(errno(ENODATA))?;
         if first.saturating_add(count) > there {
