@@ -12,6 +12,8 @@ use kernel::blog::{
     wire::name::is_reserved, //
 };
 
+#[cfg(CONFIG_BLOG_PARTS)]
+mod control;
 pub(crate) mod stats;
 
 use crate::{
@@ -22,7 +24,6 @@ use crate::{
     read::Reader,
     registry::{
         self,
-        images::queries,
         parse, //
         settings::Key,
         state::State,
@@ -40,18 +41,14 @@ use crate::{
 };
 
 /// Files beside the components' directories, which are of nothing.
-static GLOBAL: [FileOf<()>; 2] = [
+static GLOBAL: &[FileOf<()>] = &[
     FileOf {
         name: c"stats",
         show: Some(|(), f| stats::show_global(f)),
         ..FileOf::NONE
     },
-    FileOf {
-        name: c"control",
-        show: Some(|(), f| stats::show_images(f)),
-        write: Some(|(), text| write_control(text)),
-        ..FileOf::NONE
-    },
+    #[cfg(CONFIG_BLOG_PARTS)]
+    control::FILE,
 ];
 
 static COMPONENT: [FileOf<State>; 2] = [
@@ -98,7 +95,7 @@ global_lock! {
 
 // No component can have the name of one of our files.
 const _: () = {
-    let mut files: &[FileOf<()>] = &GLOBAL;
+    let mut files = GLOBAL;
     while let [file, rest @ ..] = files {
         assert!(is_reserved(file.name.to_bytes()));
         files = rest;
@@ -281,25 +278,4 @@ impl OpenFile for OpenText {
             _ => Err(EINVAL),
         }
     }
-}
-
-/// Switches sites: see [`Query`](registry::images::Query).
-///
-/// `EINVAL` for anything that isn't understood, `ENOENT` for a command that means no loaded site.
-/// All commands are looked at before the first one is done.
-fn write_control(text: &str) -> Result {
-    registry::with_images(|images| {
-        if queries(text).next().is_none() {
-            return Err(EINVAL);
-        }
-        for query in queries(text) {
-            if images.count(&query?) == 0 {
-                return Err(ENOENT);
-            }
-        }
-        for query in queries(text) {
-            images.switch(&query?);
-        }
-        Ok(())
-    })
 }

@@ -29,7 +29,6 @@ use crate::{
     },
     registry::{
         self,
-        name_bytes,
         state::{
             self,
             Loose,
@@ -61,27 +60,6 @@ pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "task_table_bytes {bytes}")?;
     writeln!(f, "sites_without_id {refused}")?;
     writeln!(f, "wakeups {}", worker::LOOKS.load(Relaxed))
-}
-
-/// The file `control`: one line for each image.
-pub(super) fn show_images(f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    registry::with_images(|images| {
-        images.list().iter().try_for_each(|image| {
-            let (entry, (on, off)) = (image.entry, image.switched());
-            let mut build_id = entry.build_id.iter().take(entry.build_id_len as usize);
-            f.write_fmt(fmt!(
-                "module {} site {}-{} loaded {} on {} off {} build_id ",
-                BStr::from_bytes(name_bytes(&entry.name)),
-                entry.first,
-                image.last(),
-                entry.loaded,
-                on,
-                off,
-            ))?;
-            build_id.try_for_each(|b| write!(f, "{b:02x}"))?;
-            writeln!(f)
-        })
-    })
 }
 
 pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -17,48 +17,25 @@ use kernel::blog::{
         record::{
             Level,
             GATE_OFF,
-            GATE_ON,
             SITE_MAX, //
         }, //
     },
     Site, //
 };
 
-use super::{
-    name_bytes,
-    parse::ids, //
-    settings::parse_level,
-};
 use crate::sys::{
     glue::errno,
     prelude::*, //
 };
 
 #[cfg(CONFIG_BLOG_PARTS)]
+pub(crate) mod query;
+#[cfg(CONFIG_BLOG_PARTS)]
 mod tables;
 
 /// How a part makes room for what it keeps by site, up to this one; on an error, the sites never
 /// log. One at a time. Set before there are images.
 pub(crate) static RESERVE: SetOnce<fn(u32) -> Result> = SetOnce::new();
-
-/// One command of the `control` file: which sites, and what to do to them. Conditions that aren't
-/// given hold for all sites.
-///
-/// The words are those of dynamic debug, as far as the kernel can look them up: it has no strings.
-/// `file`, `line` and `format` are for `blog-decode`, which looks them up in the side tables and
-/// writes `site` commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Query<'a> {
-    /// `module NAME`: the image's name, `vmlinux` for what is built in.
-    pub(crate) module: Option<&'a str>,
-    /// `site ID` or `site FIRST-LAST`.
-    pub(crate) ids: Option<(u32, u32)>,
-    /// `level NAME-OR-NUMBER`.
-    pub(crate) level: Option<Level>,
-    /// `+p`, `=p`: they log at any level of their component; `-p`: they never do. `None`, `=_`:
-    /// they follow their component's level, as at the start.
-    pub(crate) gate: Option<u8>,
-}
 
 /// The gate of a site that follows its component's level.
 fn follow(site: &Site) -> u8 {
@@ -93,6 +70,7 @@ pub(crate) struct Build {
     /// What stays known of its sites.
     pub(crate) facts: KVVec<ImageFacts>,
     /// Gates to restore when it is loaded again; empty where no site was switched.
+    #[cfg(CONFIG_BLOG_PARTS)]
     gates: KVVec<u8>,
     /// Its side table, if it has come with one.
     pub(crate) table: VVec<u8>,
@@ -101,35 +79,6 @@ pub(crate) struct Build {
 impl Build {
     pub(crate) fn last(&self) -> u32 {
         self.entry.first + self.entry.count - 1
-    }
-
-    /// How many sites are switched on, and off, whatever their component's level is.
-    pub(crate) fn switched(&self) -> (u32, u32) {
-        let (mut on, mut off) = (0, 0);
-        let gates = self.sites.iter().map(Site::gate);
-        for gate in Iterator::chain(gates, self.gates.iter().copied()) {
-            match gate {
-                GATE_ON => on += 1,
-                GATE_OFF => off += 1,
-                _ => (),
-            }
-        }
-        (on, off)
-    }
-
-    /// Calls `f` for each loaded site that `query` means; returns their number.
-    fn matching(&self, query: &Query<'_>, mut f: impl FnMut(&Site)) -> u32 {
-        let name = name_bytes(&self.entry.name);
-        if query.module.is_some_and(|m| m.as_bytes() != name) {
-            return 0;
-        }
-        let is_meant = |(id, site): &(u32, &Site)| {
-            let has_id = |(low, high): (u32, u32)| (low..=high).contains(id);
-            query.ids.is_none_or(has_id)
-                && query.level.is_none_or(|level| Some(level) == site.level())
-        };
-        let sites = (self.entry.first..).zip(self.sites).filter(is_meant);
-        sites.inspect(|(_, site)| f(site)).count() as u32
     }
 }
 
@@ -175,15 +124,21 @@ impl Images {
         }
         let result = self.build(name, build_id, sites).map(|image| {
             for (i, site) in sites.iter().enumerate() {
-                let gate = image.gates.get(i).copied();
+                #[cfg(CONFIG_BLOG_PARTS)]
+                let gate = image.gate_before(i, site);
+                #[cfg(not(CONFIG_BLOG_PARTS))]
+                let gate = follow(site);
                 // SAFETY: No component of the image is enabled yet, so nobody logs. By the type
                 // invariants, the range has room for this id.
                 unsafe {
                     site.set_id(image.entry.first + i as u32);
-                    site.set_gate(gate.unwrap_or(follow(site)));
+                    site.set_gate(gate);
                 }
             }
-            image.gates = KVVec::new();
+            #[cfg(CONFIG_BLOG_PARTS)]
+            {
+                image.gates = KVVec::new();
+            }
             image.sites = sites;
             image.entry.loaded = 1;
         });
@@ -245,6 +200,7 @@ impl Images {
                     },
                     sites: &[],
                     facts,
+                    #[cfg(CONFIG_BLOG_PARTS)]
                     gates: KVVec::new(),
                     table: VVec::new(),
                 };
@@ -266,76 +222,10 @@ impl Images {
         let Some(image) = self.list.iter_mut().find(here) else {
             return false;
         };
-        let is_switched = image.switched() != (0, 0);
-        let sites = core::mem::take(&mut image.sites);
+        #[cfg(CONFIG_BLOG_PARTS)]
+        image.keep_gates();
+        image.sites = &[];
         image.entry.loaded = 0;
-        if is_switched {
-            let mut gates = sites.iter().map(Site::gate);
-            let kept = gates.try_for_each(|gate| image.gates.push(gate, GFP_KERNEL));
-            if kept.is_err() {
-                image.gates = KVVec::new();
-                pr_warn!("no memory to remember which sites were switched\n");
-            }
-        }
         true
     }
-
-    pub(crate) fn count(&self, query: &Query<'_>) -> u32 {
-        self.list.iter().map(|i| i.matching(query, |_| ())).sum()
-    }
-
-    pub(crate) fn switch(&self, query: &Query<'_>) {
-        for image in &self.list {
-            image.matching(query, |site| {
-                // SAFETY: The sites of a loaded image have their ids.
-                unsafe { site.set_gate(query.gate.unwrap_or(follow(site))) };
-            });
-        }
-    }
-}
-
-fn query(text: &str) -> Result<Query<'_>> {
-    let mut query = Query {
-        module: None,
-        ids: None,
-        level: None,
-        gate: None,
-    };
-    let mut words = text.split_ascii_whitespace();
-    loop {
-        match words.next().ok_or(EINVAL)? {
-            "module" if query.module.is_none() => {
-                query.module = Some(words.next().ok_or(EINVAL)?);
-            }
-            "site" if query.ids.is_none() => {
-                query.ids = Some(ids(words.next().ok_or(EINVAL)?)?);
-            }
-            "level" if query.level.is_none() => {
-                query.level = Some(parse_level(words.next().ok_or(EINVAL)?)?);
-            }
-            flags => {
-                query.gate = match flags {
-                    "+p" | "=p" => Some(GATE_ON),
-                    "-p" => Some(GATE_OFF),
-                    "=_" => None,
-                    _ => return Err(EINVAL),
-                };
-                break;
-            }
-        }
-    }
-    // The flags come last.
-    match words.next() {
-        None => Ok(query),
-        Some(_) => Err(EINVAL),
-    }
-}
-
-/// The commands in `text`, separated by newlines or semicolons. Empty ones, and those that start
-/// with `#`, are left out.
-pub(crate) fn queries(text: &str) -> impl Iterator<Item = Result<Query<'_>>> {
-    text.split(['\n', ';'])
-        .map(str::trim_ascii)
-        .filter(|text| !text.is_empty() && !text.starts_with('#'))
-        .map(query)
 }

@@ -6,27 +6,10 @@
 //! parser returns the meaning, or `EINVAL`. All of them are strict, so that a typing error never
 //! has half of an effect.
 
-use kernel::{
-    blog::wire::record::SITE_MAX,
-    prelude::*, //
-};
+use kernel::prelude::*;
 
-/// Names of components: one; or where it ends in `*`, all that begin so.
-pub(crate) fn names(text: &str) -> Result<&str> {
-    match text.strip_suffix('*').unwrap_or(text) {
-        "" if text.is_empty() => Err(EINVAL),
-        begin if begin.contains('*') => Err(EINVAL),
-        _ => Ok(text),
-    }
-}
-
-/// Whether a name is among those that [`names`] has taken.
-pub(crate) fn fits(names: &[u8], name: &[u8]) -> bool {
-    match names.strip_suffix(b"*") {
-        Some(begin) => name.starts_with(begin),
-        None => name == names,
-    }
-}
+#[cfg(CONFIG_BLOG_PARTS)]
+pub(crate) mod names;
 
 /// The one word that `text` is to consist of; blanks and one newline at the end are allowed.
 pub(super) fn word(text: &str) -> Result<&str> {
@@ -52,14 +35,4 @@ pub(crate) fn is_decimal(word: &str) -> bool {
 pub(crate) fn parse_number(text: &str) -> Result<u32> {
     let digits = Some(word(text)?).filter(|word| is_decimal(word));
     digits.ok_or(EINVAL)?.parse().map_err(|_| EINVAL)
-}
-
-/// `ID` or `FIRST-LAST`.
-pub(crate) fn ids(word: &str) -> Result<(u32, u32)> {
-    let (first, last) = word.split_once('-').unwrap_or((word, word));
-    let (first, last) = (parse_number(first)?, parse_number(last)?);
-    if first == 0 || first > last || last > SITE_MAX {
-        return Err(EINVAL);
-    }
-    Ok((first, last))
 }

@@ -123,11 +123,6 @@ impl Key {
     }
 }
 
-/// A level's name or number, of one that records have.
-pub(crate) fn parse_level(text: &str) -> Result<Level> {
-    Level::from_u8(Key::Level.parse(text)? as u8).ok_or(EINVAL)
-}
-
 /// The settings that a component starts with, by key; and whether any that it wants are out of
 /// range, so that it has the nearest ones, or the defaults.
 pub(crate) fn of_config(config: &Config, is_off: bool) -> ([u32; COUNT], bool) {

@@ -7,12 +7,12 @@
 mod suite {
     use crate::{
         registry::{
-            images::{
+            images::query::{
+                parse_level,
                 queries,
                 Query, //
             },
             parse::*, //
-            settings::parse_level,
         },
         sys::glue,
         tests::rig::{

@@ -6,7 +6,10 @@
 #[kunit_tests(blog_images)]
 mod suite {
     use crate::{
-        registry::images::*,
+        registry::images::{
+            query::queries,
+            *, //
+        },
         sys::glue::errno, //
     };
     use kernel::{

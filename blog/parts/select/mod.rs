@@ -18,8 +18,11 @@ use crate::{
         CHOOSE, //
     },
     registry::{
-        parse, //
-        settings::parse_level,
+        images::query::parse_level,
+        parse::{
+            names,
+            parse_number, //
+        },
     }, //
 };
 
@@ -60,17 +63,17 @@ impl Chosen {
                 match key {
                     "component" => {
                         let mut name = KVec::new();
-                        name.extend_from_slice(parse::names(value)?.as_bytes(), GFP_KERNEL)?;
+                        name.extend_from_slice(names::names(value)?.as_bytes(), GFP_KERNEL)?;
                         new.components.push(name, GFP_KERNEL)?;
                     }
                     "task" => {
-                        let id = i32::try_from(parse::parse_number(value)?).map_err(|_| EINVAL)?;
+                        let id = i32::try_from(parse_number(value)?).map_err(|_| EINVAL)?;
                         new.tasks.push(id, GFP_KERNEL)?;
                     }
                     "level" if new.level.is_none() => {
                         new.level = Some(parse_level(value)?);
                     }
-                    "site" => new.sites.push(parse::ids(value)?, GFP_KERNEL)?,
+                    "site" => new.sites.push(names::ids(value)?, GFP_KERNEL)?,
                     _ => return Err(EINVAL),
                 }
             }
@@ -89,7 +92,7 @@ impl Choice for Chosen {
 
     fn has_component(&self, name: &CStr) -> bool {
         let name = name.to_bytes();
-        self.has_all_components() || self.components.iter().any(|names| parse::fits(names, name))
+        self.has_all_components() || self.components.iter().any(|names| names::fits(names, name))
     }
 
     fn has_task(&self, pid: i32, tgid: i32) -> bool {

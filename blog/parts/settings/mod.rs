@@ -15,7 +15,7 @@ use crate::{
     floor,
     registry::{
         components,
-        parse, //
+        parse::names, //
         settings::{
             Key,
             COUNT, //
@@ -50,7 +50,7 @@ const BYTES_MAX: usize = 3840;
 
 /// Settings of all components with certain names.
 struct BootSetting {
-    /// As it was written; names come first, see [`parse::names`].
+    /// As it was written; names come first, see [`names::names`].
     text: KVec<u8>,
     names_len: usize,
     /// Values by key, as far as they are given.
@@ -65,7 +65,7 @@ impl BootSetting {
         let (names, pairs) = text.rsplit_once(':').ok_or(EINVAL)?;
         let mut new = Self {
             text: KVec::new(),
-            names_len: parse::names(names)?.len(),
+            names_len: names::names(names)?.len(),
             values: [None; COUNT],
         };
         for pair in pairs.split(',') {
@@ -84,7 +84,7 @@ impl BootSetting {
     }
 
     fn is_for(&self, name: &[u8]) -> bool {
-        parse::fits(self.names(), name)
+        names::fits(self.names(), name)
     }
 
     /// Whether it gives all that `other` gives.
