@@ -157,7 +157,8 @@ impl Rest {
 /// else's.
 pub(crate) struct Chain {
     first: *mut u8,
-    counted: u32,
+    /// How many of them count in what all of BLog takes.
+    pub(super) counted: u32,
 }
 
 // SAFETY: It owns what it points to.
@@ -170,11 +171,6 @@ impl Chain {
             first: ptr::null_mut(),
             counted: 0,
         }
-    }
-
-    /// How many of them count in what all of BLog takes.
-    pub(crate) fn counted(&self) -> u32 {
-        self.counted
     }
 
     /// Where a page has the address of the next one. Others may be copying it, for nothing.

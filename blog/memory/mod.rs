@@ -12,7 +12,8 @@
 //! | `mod.rs` | the memory of a component, as others see it |
 //! | `budget.rs` | its limits |
 //! | `block.rs` | pages of the kernel, and arrays in them |
-//! | `resize.rs` | changes its budget |
+//! | `give.rs` | takes pages away from rings |
+//! | `resize.rs` | changes its budget, where that part is there |
 //! | `source.rs` | pages that aren't the kernel's |
 //! | `store.rs` | the data of the pool |
 //! | `table.rs` | slots, which never move |
@@ -39,7 +40,9 @@ use kernel::blog::{
 
 pub(crate) mod block;
 pub(crate) mod budget;
+mod give;
 pub(crate) mod pool;
+#[cfg(CONFIG_BLOG_PARTS)]
 mod resize;
 pub(crate) mod source;
 mod store;
@@ -55,7 +58,6 @@ use self::{
     pool::{
         Pool,
         Shelf,
-        Slot,
         Store,
         MOST_SHELVES,
         WARN_RINGS, //
@@ -64,8 +66,9 @@ use self::{
     table::Slots, //
 };
 
+#[cfg(CONFIG_BLOG_PARTS)]
+pub(crate) use self::resize::Stock;
 pub(crate) use self::{
-    resize::Stock,
     store::{
         LEAVING,
         RINGS, //
@@ -501,12 +504,6 @@ impl Memory {
             pool.put(cpu, page);
         }
         self.lendable.fetch_add(1, Relaxed);
-    }
-
-    /// The number of pages that aren't the kernel's.
-    pub(crate) fn pages_kept(&self) -> usize {
-        let kept = |(_, slot): &(u32, &Slot)| (source::get().has)(slot.page().cast());
-        self.pool.slots().filter(kept).count()
     }
 
     /// Pages for records and rings.

@@ -20,9 +20,10 @@ use super::{
     },
     budget,
     pool::{
-        Store,
-        WARN_RINGS, //
+        Slot,
+        Store, //
     },
+    source,
     table,
     Memory,
     Owned,
@@ -139,6 +140,13 @@ impl Owned {
     }
 }
 
+impl Chain {
+    /// How many of them count in what all of BLog takes.
+    pub(crate) fn counted(&self) -> u32 {
+        self.counted
+    }
+}
+
 impl Memory {
     /// Takes pages away, as far as they can be had, until there are `pages` in all.
     pub(crate) fn shrink_to(&self, pages: u32, gone: &mut Chain) {
@@ -173,41 +181,10 @@ impl Memory {
         }
     }
 
-    /// Has rings that hold more than `most` pages give up their oldest ones; but shared ones may
-    /// hold what [`Self::max_shared`] says.
-    pub(crate) fn trim(&self, most: u32) {
-        let of = |id| match id {
-            ..WARN_RINGS => most.max(self.pool.warn_pages(id)),
-            _ if id < self.shared_rings() => self.max_shared(most),
-            _ => most,
-        };
-        self.take_pages(of, u32::MAX, |page| self.pool.put(0, page));
-    }
-
-    /// Takes all away that was logged, but for the pages that live rings write to.
-    pub(crate) fn clear(&self) {
-        self.pool.drain_retired();
-        self.take_pages(|_| 0, u32::MAX, |page| self.pool.put(0, page));
-    }
-
-    /// Has rings that hold more than `most` says of their ids give up their oldest pages to `take`,
-    /// `left` in all.
-    fn take_pages(&self, most: impl Fn(u32) -> u32, mut left: u32, mut take: impl FnMut(u32)) {
-        let pool = self.pool.pages(0, false);
-        for id in 0..self.pool.store.rings() {
-            let Some(ring) = self.pool.store.ring(id) else {
-                continue;
-            };
-            // A writer may be as fast: what it takes meanwhile is new.
-            for _ in 0..ring.pages().saturating_sub(most(id)).min(left) {
-                // SAFETY: The pool is the one of all of the ring's pages.
-                let Some(page) = (unsafe { ring.steal(&pool) }) else {
-                    break;
-                };
-                left -= 1;
-                take(page);
-            }
-        }
+    /// The number of pages that aren't the kernel's.
+    pub(crate) fn pages_kept(&self) -> usize {
+        let kept = |(_, slot): &(u32, &Slot)| (source::get().has)(slot.page().cast());
+        self.pool.slots().filter(kept).count()
     }
 
     /// Pages that count, and that it can give up, about.

@@ -18,6 +18,7 @@ use kernel::{
         Config,
         RawComponent, //
     },
+    error::from_result,
     sync::UniqueArc, //
 };
 
@@ -28,20 +29,14 @@ use self::{
         State, //
     }, //
 };
-use crate::{
-    memory::{
-        block::Chain,
-        budget,
-        Memory, //
-    },
-    sys::{
-        params,
-        prelude::*,
-        quiesce, //
-    }, //
+use crate::sys::{
+    params,
+    prelude::*, //
 };
 
 pub(crate) mod images;
+#[cfg(CONFIG_BLOG_PARTS)]
+mod limit;
 pub(crate) mod parse;
 pub(crate) mod settings;
 pub(crate) mod state;
@@ -207,46 +202,24 @@ pub(crate) fn name_bytes(field: &[u8]) -> &[u8] {
     field.split(|b| *b == 0).next().unwrap_or(field)
 }
 
-/// How often components are asked for pages: some can't give their part.
-const TRIES: u32 = 8;
+#[cfg(CONFIG_BLOG_PARTS)]
+use self::limit::make_room;
 
-/// `blog.max_kb` has been set: components give up what is too much, each in proportion to what it
-/// can spare. Waits until that is free. From `sys/params.c`, one at a time.
-///
-/// `EBUSY` if they can't give up so much: then they keep what they have.
+/// `EBUSY`: components have more than the limit is now.
+#[cfg(not(CONFIG_BLOG_PARTS))]
+fn make_room() -> Result {
+    use crate::memory::budget;
+
+    match budget::used() <= budget::limit() {
+        true => Ok(()),
+        false => Err(EBUSY),
+    }
+}
+
+/// `blog.max_kb` has been set; on an error, it will be what it was. From `sys/params.c`, one at a
+/// time.
 extern "C" fn max_kb_changed() -> c_int {
-    let (limit, mut gone) = (budget::limit(), Chain::new());
-    if budget::used() <= limit {
-        return 0;
-    }
-    let spare = || {
-        let each = components().filter_map(|state| state.read_memory(Memory::spare));
-        each.fold(0, u32::saturating_add)
-    };
-    if budget::used().saturating_sub(spare()) > limit {
-        return EBUSY.to_errno();
-    }
-    for _ in 0..TRIES {
-        let need = (budget::used() - gone.counted()).saturating_sub(limit);
-        let all = spare();
-        if need == 0 || all == 0 {
-            break;
-        }
-        for state in components() {
-            let _control = state.control();
-            state.read_memory(|memory| {
-                let part = u64::from(memory.spare()) * u64::from(need);
-                let part = part.div_ceil(u64::from(all)) as u32;
-                memory.shrink_to(memory.pages_in_all().saturating_sub(part), &mut gone);
-            });
-        }
-    }
-    quiesce::quiesce();
-    drop(gone);
-    match budget::used() <= limit {
-        true => 0,
-        false => EBUSY.to_errno(),
-    }
+    from_result(|| make_room().map(|()| 0))
 }
 
 /// Makes what the rest needs.

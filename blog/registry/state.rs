@@ -62,6 +62,8 @@ use kernel::{
 
 #[cfg(CONFIG_BLOG_ROOT)]
 mod dumped;
+#[cfg(CONFIG_BLOG_PARTS)]
+mod resized;
 
 #[cfg(CONFIG_BLOG_ROOT)]
 use kernel::blog::{
@@ -79,12 +81,10 @@ use super::settings::{
 };
 use crate::{
     memory::{
-        block::Chain,
         budget::PAGE_KB,
         pool::Store,
         Memory,
         Owned,
-        Stock,
         MOST_PAGES, //
     },
     sys::{
@@ -92,13 +92,14 @@ use crate::{
         hook,
         pages::Kept,
         params,
-        prelude::*,
-        quiesce, //
+        prelude::*, //
     }, //
 };
 
 /// A slot that no component gets: no ring is of it.
 const NOBODYS_SLOT: u16 = MAX_COMPONENTS as u16;
+
+const _: () = assert!((1 << 20) / PAGE_KB <= MOST_PAGES);
 
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 static LAST_END: AtomicU64 = AtomicU64::new(0);
@@ -624,27 +625,12 @@ impl State {
         })
     }
 
-    /// Sets the budget of all rings: adds pages, or takes them from those that hold the most. With
-    /// the component's control.
-    ///
-    /// `ENOSPC` beyond the limit for all components, `ENOMEM` where the machine can't spare so
-    /// much; `EBUSY` if what stays is more than the new budget: tables, rings, and what live rings
-    /// write to just now.
+    /// Sets the budget of all rings. `EBUSY` once it has memory.
+    #[cfg(not(CONFIG_BLOG_PARTS))]
     fn resize(&self, kb: u32) -> Result {
-        const { assert!((1 << 20) / PAGE_KB <= MOST_PAGES) };
-        let pages = kb / PAGE_KB;
-        let need = self.read(|locked| Some(locked.memory.as_ref()?.need(pages)));
-        let mut stock = need.map(Stock::new).transpose()?;
-        let mut gone = Chain::new();
-        if self.read(|locked| match &locked.memory {
-            Some(memory) => memory.begin_resize(pages, &mut gone),
-            None => Ok(false),
-        })? {
-            quiesce::quiesce();
-        }
         self.update(|locked| {
-            if let Some((memory, stock)) = locked.memory.as_mut().zip(stock.take()) {
-                memory.end_resize(stock)?;
+            if locked.memory.is_some() {
+                return Err(EBUSY);
             }
             self.settings[Key::SizeKb as usize].store(kb, Relaxed);
             Ok(())

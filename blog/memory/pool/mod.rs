@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `mod.rs` | free pages, those that the CPU has at hand first |
 //! | `rings.rs` | rings of tasks that have ended, the oldest page first; and free rings |
+//! | `back.rs` | pages that go back to the kernel |
 //! | `share.rs` | live rings that hold more than their share |
 //! | `shelf.rs` | what a CPU has at hand of all that, and which other shelves have some |
 //! | `slot.rs` | the place of a page |
@@ -35,6 +36,8 @@ use kernel::blog::ring::{
     Ring, //
 };
 
+#[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]
+mod back;
 mod claim;
 mod list;
 mod rings;
@@ -299,22 +302,6 @@ impl<S: Store> Pool<S> {
             .filter(has)
             .take(LOOKS);
         some.find_map(|n| pop(&*shelves[n].lists.claim()?))
-    }
-
-    // For who gives pages back to the kernel. Process context.
-
-    /// Takes a free page from wherever there is one.
-    pub(crate) fn take_free(&self) -> Option<u32> {
-        self.collect();
-        let mut shelves = self.store.shelves().iter();
-        shelves.find_map(|shelf| shelf.lists.claim()?.pages.pop(self.page_link()))
-    }
-
-    /// As [`Self::take_free`], or from a ring whose task has ended.
-    pub(crate) fn take_back(&self) -> Option<u32> {
-        let mut shelves = 0..self.store.shelves().len();
-        self.take_free()
-            .or_else(|| shelves.find_map(|own| self.take_retired_page(own)))
     }
 
     /// The pool as a ring sees it that is used on `cpu`; `steal`: whether other rings may be made
