@@ -21,7 +21,9 @@
 EXPORT_RUST_SYMBOL_GPL(blog_component_register);
 EXPORT_RUST_SYMBOL_GPL(blog_component_unregister);
 EXPORT_RUST_SYMBOL_GPL(blog_reserve);
+#ifdef CONFIG_BLOG_PARTS
 EXPORT_RUST_SYMBOL_GPL(blog_stored);
+#endif
 
 /* Its timer wakes no idle CPU: while the one sleeps that has queued it, it waits. */
 static void blog_work_fn(struct work_struct *work);

@@ -29,10 +29,7 @@
 
 use kernel::{
     blog::{
-        component::{
-            Switch,
-            WATCHED, //
-        },
+        component::Switch,
         ring::{
             Info,
             Mode, //
@@ -62,6 +59,8 @@ use kernel::{
 
 #[cfg(CONFIG_BLOG_ROOT)]
 mod dumped;
+#[cfg(CONFIG_BLOG_PARTS)]
+pub(crate) mod observed;
 #[cfg(CONFIG_BLOG_PARTS)]
 mod resized;
 
@@ -103,19 +102,6 @@ const _: () = assert!((1 << 20) / PAGE_KB <= MOST_PAGES);
 
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 static LAST_END: AtomicU64 = AtomicU64::new(0);
-
-/// A part that looks at records which are in their place, but not yet published. Any context, by
-/// atomics alone.
-pub(crate) struct Observer {
-    /// Whether each record of a component is to be looked at.
-    pub(crate) watches: fn(&State) -> bool,
-    /// Looks at a record: its site, shifted as in a header, and its payload. True: the component is
-    /// watched no more.
-    pub(crate) stored: fn(&State, u32, &[u8]) -> bool,
-}
-
-/// That part, if there is one. Set before there are components.
-pub(crate) static OBSERVER: SetOnce<Observer> = SetOnce::new();
 
 /// How a part counts what a component has lost and nobody has counted. Set before there are
 /// components.
@@ -372,27 +358,6 @@ impl State {
         self.frozen.load(Relaxed) != 0 || ALL_FROZEN.load(Relaxed) != 0
     }
 
-    /// What the driver's side has as its slot: see [`WATCHED`].
-    fn shown_slot(&self) -> u32 {
-        match OBSERVER.as_ref() {
-            Some(observer) if (observer.watches)(self) => WATCHED,
-            _ => self.slot.into(),
-        }
-    }
-
-    /// Has the driver's side say what the observer of records wants from now on. Any context.
-    pub(crate) fn show_slot(&self, switch: &AtomicU32) {
-        loop {
-            let slot = self.shown_slot();
-            // ORDERING: AcqRel: a later store comes with all that the stores before knew.
-            switch.swap(slot, AcqRel);
-            // That may have changed in between.
-            if self.shown_slot() == slot {
-                return;
-            }
-        }
-    }
-
     /// Keeps others from changing what is logged, or where to.
     pub(crate) fn control(&self) -> Control<'_> {
         self.control.lock()
@@ -469,7 +434,10 @@ impl State {
             };
             let state = ptr::from_ref(self).cast_mut().cast();
             switch.state.store(state, Relaxed);
+            #[cfg(CONFIG_BLOG_PARTS)]
             self.show_slot(&switch.slot);
+            #[cfg(not(CONFIG_BLOG_PARTS))]
+            switch.slot.store(self.slot.into(), Relaxed);
             // INVARIANT: It is a way.
             switch.way.store(way_of(self.slot.into()), Relaxed);
             if let Some(memory) = locked.memory() {
@@ -611,18 +579,6 @@ impl State {
             );
         }
         Ok(())
-    }
-
-    /// Has the observer of records change what it watches.
-    pub(crate) fn watch<R>(&self, change: impl FnOnce() -> R) -> R {
-        let _control = self.control();
-        self.update(|locked| {
-            let result = change();
-            if let Some(switch) = locked.switch() {
-                self.show_slot(&switch.slot);
-            }
-            result
-        })
     }
 
     /// Sets the budget of all rings. `EBUSY` once it has memory.

@@ -3,6 +3,8 @@
 //! The rest of a log call: its slow path, and the tables of tasks.
 
 pub(crate) mod slow;
+#[cfg(CONFIG_BLOG_PARTS)]
+pub(crate) mod stored;
 pub(crate) mod tables;
 #[cfg(CONFIG_BLOG_ROOT)]
 pub(crate) mod tables_dumped;

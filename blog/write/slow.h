@@ -15,7 +15,10 @@ struct blog_place {
 
 struct blog_place blog_reserve(const struct blog_component *comp, const void *ring, u32 bytes,
 			       u64 ts);
+#ifdef CONFIG_BLOG_PARTS
+/* In stored.rs */
 void blog_stored(const struct blog_component *comp, u32 site_shl10, const void *payload,
 		 size_t size);
+#endif
 
 #endif

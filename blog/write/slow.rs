@@ -39,10 +39,7 @@ use crate::{
         },
         Memory, //
     },
-    registry::state::{
-        State,
-        OBSERVER, //
-    },
+    registry::state::State,
     sys::prelude::*,
     tasks,
     write::tables, //
@@ -124,38 +121,12 @@ pub(crate) unsafe extern "C" fn blog_reserve<'a>(
     Reservation::NONE
 }
 
-/// A log call has stored a record of a component that is watched: see `kernel::blog::call::abi`.
-///
-/// # Safety
-///
-/// As there.
-#[no_mangle]
-pub(crate) unsafe extern "C" fn blog_stored(
-    raw: &RawComponent,
-    site_shl10: u32,
-    payload: *const u8,
-    size: usize,
-) {
-    // SAFETY: The caller is a log call, and nobody else has these bytes yet. Of the component's
-    // slot, each value is right that `show_slot` stores.
-    let (state, payload, slot) = unsafe {
-        let payload = slice::from_raw_parts(payload, size);
-        (state_of(raw), payload, &raw.switch().slot)
-    };
-    let (Some(state), Some(observer)) = (state, OBSERVER.as_ref()) else {
-        return;
-    };
-    if (observer.stored)(state, site_shl10, payload) {
-        state.show_slot(slot);
-    }
-}
-
 /// The state of a component.
 ///
 /// # Safety
 ///
 /// The caller is a log call to it, for as long as it uses the result.
-unsafe fn state_of<'a>(raw: &RawComponent) -> Option<&'a State> {
+pub(super) unsafe fn state_of<'a>(raw: &RawComponent) -> Option<&'a State> {
     // SAFETY: It was stored before the component was switched on, and stays valid while anybody
     // can log to that.
     unsafe { raw.switch().state.load(Acquire).cast::<State>().as_ref() }

@@ -33,7 +33,10 @@ use crate::{
         copy_nofault,
         hash, //
     },
-    write::slow, //
+    write::{
+        slow,
+        stored, //
+    }, //
 };
 
 /// Drivers call it, and other parts.
@@ -191,7 +194,7 @@ pub(crate) unsafe fn write<A: AsRef<[u64]>>(
             place.put_open(site_shl10, |to, room| {
                 let size = fill(to, room)?;
                 if component.is_watched() {
-                    slow::blog_stored(component, site_shl10, to, size);
+                    stored::blog_stored(component, site_shl10, to, size);
                 }
                 Some(size)
             })

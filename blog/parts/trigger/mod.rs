@@ -35,6 +35,7 @@ use crate::{
     floor,
     registry::state::{
         self,
+        observed,
         State, //
     },
     sys::{
@@ -182,7 +183,7 @@ fn start() {
         SETTING.init();
         FREEING.init();
     }
-    state::OBSERVER.populate(state::Observer {
+    observed::OBSERVER.populate(observed::Observer {
         // SAFETY: This doesn't sleep.
         watches: |state| unsafe { of(state) }.is_some_and(Trigger::waits_for_record),
         stored: |state, site_shl10, payload| {

@@ -11,6 +11,7 @@ fn main() {
         for cfg in [
             "CONFIG_BLOG=\"m\"",
             "CONFIG_BLOG_HOOKS",
+            "CONFIG_BLOG_PARTS",
             "CONFIG_BLOG_TASK_POINTER",
             "CONFIG_UML",
             "CONFIG_SMP",

@@ -104,6 +104,7 @@ unsafe extern "C" {
     /// # Safety
     ///
     /// The caller is a log call to the component, and `payload` points to `size` bytes.
+    #[cfg(CONFIG_BLOG_PARTS)]
     pub(super) unsafe fn blog_stored(
         c: &RawComponent,
         site_shl10: u32,

@@ -164,7 +164,7 @@ setters! {
 ///
 /// - `switch.way` is less than [`WAYS`](super::super::task::WAYS). While `threshold` is not
 ///   0, it is the component's way in each task's table, `slot` is the slot that its rings know,
-///   or [`WATCHED`], `percpu` is null or points to three ring pointers for each possible CPU, and
+///   or [none](Switch::slot), `percpu` is null or points to three ring pointers for each possible CPU, and
 ///   `state` is null, or points to what `blog/` knows of it.
 /// - `config.name` is null or outlives the component.
 #[repr(C)]
@@ -191,6 +191,7 @@ const _: () = {
 };
 
 /// A slot that no ring has: all calls take the slow path, and show `blog/` what they have stored.
+#[cfg(CONFIG_BLOG_PARTS)]
 #[doc(hidden)]
 pub const WATCHED: u32 = u32::MAX;
 
@@ -202,8 +203,8 @@ pub struct Switch {
     pub threshold: AtomicU8,
     /// What is done with private arguments: a number of `Privacy`.
     pub privacy: AtomicU8,
-    /// The component's number: see [`Ring::slot`]. Of one that has no rings, none of these; of one
-    /// whose records `blog/` is to see, [`WATCHED`].
+    /// The component's number: see [`Ring::slot`]. Of one that has no rings, or whose calls shall all
+    /// take the slow path, none of these.
     pub slot: AtomicU32,
     /// [`way_of`](super::super::task::way_of) that.
     pub way: AtomicU32,
@@ -298,7 +299,7 @@ impl RawComponent {
     }
 
     /// Whether `blog/` is to see what is stored.
-    #[cfg(CONFIG_BLOG_HOOKS)]
+    #[cfg(CONFIG_BLOG_PARTS)]
     #[doc(hidden)]
     #[inline(always)]
     pub fn is_watched(&self) -> bool {

@@ -119,6 +119,7 @@ pub(super) unsafe fn write_slow(
     unsafe {
         abi::blog_reserve(component, writing, bytes, ts).put(bytes, site_shl10, |to| {
             store(to);
+            #[cfg(CONFIG_BLOG_PARTS)]
             if component.is_watched() {
                 abi::blog_stored(component, site_shl10, to, size);
             }
