@@ -56,12 +56,11 @@ mod sys;
 mod tasks;
 mod write;
 
+#[cfg(CONFIG_BLOG_PARTS)]
+use crate::sys::nofault;
 use crate::{
     read::sections,
-    sys::{
-        glue,
-        prelude::*, //
-    },
+    sys::prelude::*,
     write::{
         tables,
         worker, //
@@ -116,7 +115,8 @@ fn start() -> Result {
     life::init();
     files::prepare();
     clock::init();
-    glue::draw_key();
+    #[cfg(CONFIG_BLOG_PARTS)]
+    nofault::draw_key();
     sections::init();
     tables::fill();
     floor::start(parts::ALL);
@@ -132,7 +132,8 @@ extern "C" fn blog_each_second() {
     worker::work();
     floor::parts().for_each(|part| (part.tick)());
     life::free_gone();
-    glue::draw_key();
+    #[cfg(CONFIG_BLOG_PARTS)]
+    nofault::draw_key();
 }
 
 /// Built in, BLog starts by an early initcall, before any driver's code (`exports.c`). There is

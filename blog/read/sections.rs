@@ -5,7 +5,6 @@
 //! A [`Walk`](super::walk::Walk) decides what comes next. [`Sections`] holds what one step of it
 //! has written, until that has been read. From the first component on, that is one page at most.
 
-use core::iter;
 use kernel::{
     blog::wire::{
         file as format,
@@ -18,6 +17,8 @@ use kernel::{
     cpu::nr_cpu_ids, //
 };
 
+#[cfg(not(CONFIG_BLOG_PARTS))]
+use crate::write::tables;
 use crate::{
     clock,
     read::selection::{
@@ -30,12 +31,10 @@ use crate::{
         params,
         prelude::*, //
     },
-    tasks::{
-        self,
-        WaitChain, //
-    },
-    write::tables, //
 };
+
+#[cfg(CONFIG_BLOG_PARTS)]
+mod waits;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -272,42 +271,21 @@ impl Sections {
     }
 
     /// Writes what the next tasks are doing that have a ring of a component with one of these
-    /// `slots`, and who holds the locks that these wait for; then, what they wait for. `from` is
-    /// that of [`tables::next`]. False: there are none.
+    /// `slots`. `from` is that of [`tables::next`]. False: there are none.
+    #[cfg(not(CONFIG_BLOG_PARTS))]
     pub(super) fn tasks(&mut self, from: &mut u32, slots: impl Fn(u32) -> bool) -> Result<bool> {
-        let mut waits = KVec::new();
         self.begin();
-        let most = self.len + (TASKS - 1 - format::WAIT_LINKS) * size_of::<format::Task>();
+        let most = self.len + (TASKS - 1) * size_of::<format::Task>();
         while self.len <= most {
-            let choice = self.selection.choice();
-            let mut chain = WaitChain::default();
-            let mut writers = iter::from_fn(|| {
-                // SAFETY: The task is valid in this call.
-                let look = |task| chain = unsafe { tasks::chain(task, |_| ()) };
-                tables::next(from, &slots, look)
-            });
-            let Some(writer) = writers.find(|w| choice.has_task(w.task.pid, w.task.tgid)) else {
+            let Some(writer) = tables::next(from, &slots, |_| ()) else {
                 break;
             };
             self.push(writer.task.as_bytes())?;
-            for (wait, holder) in chain.iter().flatten() {
-                waits.push(*wait, GFP_KERNEL)?;
-                if let Some(holder) = holder {
-                    self.push(holder.as_bytes())?;
-                }
-            }
         }
         if self.len == self.whole + HEADER {
             return Ok(false);
         }
         self.end(Kind::Tasks)?;
-        if !waits.is_empty() {
-            self.begin();
-            for wait in &waits {
-                self.push(wait.as_bytes())?;
-            }
-            self.end(Kind::Waits)?;
-        }
         Ok(true)
     }
 

@@ -80,16 +80,11 @@ void *blog_dir_create(enum blog_folder folder, const char *name, void *in, unsig
 void blog_dir_remove(void *dir);
 const char *blog_file_name(const struct file *file);
 int blog_may_open(void);
-bool blog_copy_nofault(void *dst, const void *src, size_t size);
-void blog_draw_key(void);
-bool blog_hash(const void *bytes, size_t len, u64 *hash);
-u64 blog_hash_lock(unsigned long lock);
 const char *blog_lacks(void);
 void blog_uts(char names[3][64]);
 u32 blog_param_max_kb(void);
 bool blog_is_quiet(void);
 void blog_params_start(int (*max_kb_changed)(void));
-u32 blog_hz(void);
 void blog_pause(void);
 void *blog_pages_alloc(u32 count);
 void blog_pages_free(void *pages);

@@ -5,9 +5,12 @@
 
 pub(crate) mod glue;
 pub(crate) mod hook;
+#[cfg(CONFIG_BLOG_PARTS)]
+pub(crate) mod nofault;
 pub(crate) mod pages;
 pub(crate) mod params;
 pub(crate) mod prelude;
 pub(crate) mod quiesce;
+#[cfg(CONFIG_BLOG_PARTS)]
 pub(crate) mod tracepoint;
 pub(crate) mod tree;

@@ -13,10 +13,12 @@ use kernel::blog::wire::{
 
 use crate::sys::prelude::*;
 
+#[cfg(CONFIG_BLOG_PARTS)]
+pub(crate) mod chain;
+
 unsafe extern "C" {
     safe fn blog_context() -> u32;
     safe fn blog_current() -> *mut c_void;
-    safe fn blog_comm(task: *const c_void) -> *const u8;
     fn blog_task_facts(task: *const c_void, facts: *mut TaskFacts);
     safe fn blog_tls_lock(group: u32) -> c_ulong;
     fn blog_tls_unlock(group: u32, flags: c_ulong);
@@ -37,11 +39,6 @@ pub(crate) fn here() -> (Context, u32) {
 /// The current task. Any context.
 pub(crate) fn current() -> *mut bindings::task_struct {
     blog_current().cast()
-}
-
-/// The address of the current task's name. Any context.
-pub(crate) fn current_comm() -> u64 {
-    blog_comm(current().cast()) as u64
 }
 
 /// Holds the lock of a group of task tables: interrupts are off until it is dropped.
@@ -126,34 +123,5 @@ impl TaskFacts {
             reserved: 0,
             cpu: self.cpu,
         }
-    }
-}
-
-/// What a task waits for, and who holds that; what that one waits for, and so on.
-pub(crate) type WaitChain = [Option<(file::Wait, Option<file::Task>)>; file::WAIT_LINKS];
-
-/// How a part finds the chain of a task: see [`chain`].
-pub(crate) type FindChain = unsafe fn(
-    *const bindings::task_struct,
-    &mut dyn FnMut(*mut bindings::task_struct),
-) -> WaitChain;
-
-/// That part's function, if there is one. Set before there are components.
-pub(crate) static FIND_CHAIN: SetOnce<FindChain> = SetOnce::new();
-
-/// The chain of a task, up to whom it has had before; empty if nobody can tell. `look` looks at
-/// each holder, which is valid as long as RCU's lock is held.
-///
-/// # Safety
-///
-/// `task` must be valid.
-pub(crate) unsafe fn chain(
-    task: *const bindings::task_struct,
-    mut look: impl FnMut(*mut bindings::task_struct),
-) -> WaitChain {
-    match FIND_CHAIN.as_ref() {
-        // SAFETY: By this function's requirement.
-        Some(find) => unsafe { find(task, &mut look) },
-        None => WaitChain::default(),
     }
 }

@@ -36,11 +36,6 @@ notrace struct task_struct *blog_current(void)
 	return current;
 }
 
-notrace const char *blog_comm(const struct task_struct *task)
-{
-	return task->comm;
-}
-
 static_assert(sizeof_field(struct task_struct, comm) == 2 * sizeof(u64) &&
 	      offsetof(struct task_struct, comm) % sizeof(u64) == 0);
 

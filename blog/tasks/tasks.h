@@ -24,7 +24,6 @@ struct blog_task_facts {
 
 u32 blog_context(void);
 struct task_struct *blog_current(void);
-const char *blog_comm(const struct task_struct *task);
 void blog_task_facts(const struct task_struct *task, struct blog_task_facts *facts);
 unsigned long blog_tls_lock(u32 group);
 void blog_tls_unlock(u32 group, unsigned long flags);

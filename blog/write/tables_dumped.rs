@@ -17,7 +17,7 @@ use kernel::blog::{
 
 use crate::{
     sys::{
-        glue::fetch_value,
+        nofault::fetch_value,
         prelude::*, //
     },
     tasks, //

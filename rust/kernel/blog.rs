@@ -168,8 +168,13 @@ macro_rules! as_bytes {
 }
 
 as_bytes! {
-    file: FileHeader SectionHeader System Clock ClockPair Image Task Wait
+    file: FileHeader SectionHeader System Clock ClockPair Image Task
         ComponentSection RingSection Page PageEnd Released End;
+}
+
+#[cfg(CONFIG_BLOG_PARTS)]
+as_bytes! {
+    file: Wait;
 }
 
 /// The ring of `component` that the fast path finds in the calling context, or null where it has

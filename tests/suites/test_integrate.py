@@ -137,7 +137,7 @@ def test_an_older_one_is_brought_up_to_date(tree: Tree, tmp_path: Path) -> None:
     older = copy_ours(tmp_path / "older")
     (older / "blog/sys/hook.c").write_text("// older\n")
     (older / "blog/sys/gone.c").write_text("// gone\n")
-    (older / "blog/sys/glue.h").unlink()
+    (older / "blog/parts/marker/marker.h").unlink()
     Tree(older, tree.path).does("BLog is in")
     tree.does("an older BLog is in", "--check")
     tree.does(", 3 written")

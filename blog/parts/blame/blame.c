@@ -14,7 +14,7 @@
 #include <linux/stddef.h>
 #include <linux/uaccess.h>
 
-#include "../../sys/glue.h"
+#include "../../sys/nofault.h"
 #include "blame.h"
 
 /* Where a lock of this kind has its owner; U32_MAX: nowhere that the kernel knows of. */

@@ -18,7 +18,10 @@ use kernel::{
 
 use crate::{
     floor::Part,
-    tasks, //
+    tasks::{
+        self,
+        chain, //
+    }, //
 };
 
 pub(crate) static PART: Part = Part {
@@ -43,19 +46,19 @@ fn start() {
     };
     // SAFETY: The root is there, and nobody else stores to this field.
     unsafe { blog_root.update(|root| (*root).locks = locks) };
-    tasks::FIND_CHAIN.populate(chain);
+    chain::FIND_CHAIN.populate(chain_of);
 }
 
-/// See [`tasks::chain`].
+/// See [`chain::chain`].
 ///
 /// # Safety
 ///
 /// `task` must be valid.
-unsafe fn chain(
+unsafe fn chain_of(
     task: *const bindings::task_struct,
     look: &mut dyn FnMut(*mut bindings::task_struct),
-) -> tasks::WaitChain {
-    let mut chain = tasks::WaitChain::default();
+) -> chain::WaitChain {
+    let mut chain = chain::WaitChain::default();
     let _rcu = rcu::read_lock();
     let mut next = task;
     for n in 0..chain.len() {

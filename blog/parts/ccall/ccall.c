@@ -39,7 +39,7 @@
 #include <linux/unaligned.h>
 #include <linux/wordpart.h>
 
-#include "../../sys/glue.h"
+#include "../../sys/nofault.h"
 #include "ccall.h"
 
 /* As in rust/kernel/blog/call/component.rs */

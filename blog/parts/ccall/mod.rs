@@ -29,7 +29,7 @@ use self::pack::{
 };
 use crate::{
     floor::Part,
-    sys::glue::{
+    sys::nofault::{
         copy_nofault,
         hash, //
     },

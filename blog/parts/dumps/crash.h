@@ -32,6 +32,9 @@ struct blog_task_layout {
 
 extern const struct blog_task_layout blog_task_layout;
 
+/* layout.c: jiffies in a second */
+u32 blog_hz(void);
+
 /* In rust/kernel/blog/root.rs: where crash tools start, and its freeze. */
 void blog_root_freeze(u64 counter, u64 mono, u64 boot, u64 real, u64 local, u32 cpu,
 		      const struct task_struct *tsk, s32 pid, s32 tgid, const char *comm);

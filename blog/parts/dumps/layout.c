@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where a task has what, for crash tools.
+ * Where a task has what, and how time is counted, for crash tools.
  */
 
+#include <linux/jiffies.h>
 #include <linux/limits.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/stddef.h>
 
 #include "crash.h"
+
+u32 blog_hz(void)
+{
+	return HZ;
+}
 
 #define BLOG_TASK(field) offsetof(struct task_struct, field)
 

@@ -50,10 +50,7 @@ use crate::{
         state::State, //
     },
     sys::{
-        glue::{
-            self,
-            fetch_value, //
-        },
+        nofault::fetch_value,
         prelude::*, //
     },
     write::tables_dumped, //
@@ -77,6 +74,7 @@ const _: () = assert!(COMPONENTS == MAX_COMPONENTS && CLOCK_COUNTER == clock::CO
 unsafe extern "C" {
     // layout.c
     safe static blog_task_layout: TaskLayout;
+    safe fn blog_hz() -> u32;
 
     // crash.c, or crashless.c: starts the freeze at a crash. Once.
     safe fn blog_start_crash_hook();
@@ -113,7 +111,7 @@ fn init() {
     set!(
         system = sections::system(),
         jiffies = (&raw const bindings::jiffies_64) as u64,
-        jiffies_hz = glue::hz(),
+        jiffies_hz = blog_hz(),
         slot = Slot::LAYOUT,
         tls = Tls::LAYOUT,
         task = TaskLayout {

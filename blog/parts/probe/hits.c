@@ -166,3 +166,8 @@ u64 blog_hook_stop(struct blog_hook *hook)
 	kfree(hook);
 	return missed;
 }
+
+notrace const char *blog_comm(const struct task_struct *task)
+{
+	return task->comm;
+}

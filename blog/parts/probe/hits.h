@@ -19,6 +19,7 @@ enum blog_hook_kind {
 #define BLOG_PROBE_WORDS 11
 
 struct blog_hook;
+struct task_struct;
 
 /* In mod.rs; @words has as many as the probe takes. Any context. */
 void blog_probe_hit(const void *probe, const u64 *words);
@@ -28,5 +29,6 @@ struct blog_hook *blog_hook_start(enum blog_hook_kind kind, const char *symbol, 
 				  u32 offset, u32 words, const void *probe);
 u64 blog_hook_missed(const struct blog_hook *hook);
 u64 blog_hook_stop(struct blog_hook *hook);
+const char *blog_comm(const struct task_struct *task);
 
 #endif

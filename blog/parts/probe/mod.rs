@@ -260,10 +260,27 @@ impl Probes {
     }
 }
 
+unsafe extern "C" {
+    // hits.c; any context
+    safe fn blog_comm(task: *const c_void) -> *const u8;
+
+    // lib/hexdump.c
+    fn hex2bin(to: *mut u8, digits: *const c_char, bytes: usize) -> c_int;
+}
+
+/// Reads bytes in hex digits; `EINVAL` if these aren't two for each byte of `to`.
+fn unhex(to: &mut [u8], digits: &str) -> Result {
+    if digits.len() != 2 * to.len() {
+        return Err(EINVAL);
+    }
+    // SAFETY: Both are valid for their length.
+    to_result(unsafe { hex2bin(to.as_mut_ptr(), digits.as_ptr().cast(), to.len()) })
+}
+
 /// The bytes of a side table in hex digits, and its build ID.
 fn side_table(digits: &str) -> Result<(VVec<u8>, [u8; BUILD_ID_MAX])> {
     let mut table = VVec::from_elem(0, digits.len() / 2, GFP_KERNEL)?;
-    glue::unhex(&mut table, digits)?;
+    unhex(&mut table, digits)?;
     let word = |at: usize| Some(u32::from_le_bytes(*table.get(at..)?.first_chunk()?) as usize);
     let is_table = table.starts_with(TABLE_MAGIC)
         && table.len() >= TABLE_HEADER
@@ -346,7 +363,7 @@ unsafe extern "C" fn blog_probe_hit(target: *const c_void, words: *const u64) {
         let word = match fetch.base {
             // SAFETY: By this function's requirement.
             Base::Word(n) => unsafe { words.add(n.min(WORDS - 1)).read() },
-            Base::Comm => tasks::current_comm(),
+            Base::Comm => blog_comm(tasks::current().cast()) as u64,
         };
         fetch.follow(word, ccall::pack::load)
     };

@@ -10,7 +10,7 @@ use kernel::blog::wire::{
 use crate::{
     parts::dumps::CrashLists,
     read::selection::Gets,
-    sys::glue::fetch, //
+    sys::nofault::fetch, //
 };
 
 impl CrashLists {

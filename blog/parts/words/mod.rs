@@ -92,7 +92,7 @@ struct Room {
     rings: KVec<Newest>,
     /// Pages that may still be passed on the way to the newest ones.
     steps: u32,
-    chain: tasks::WaitChain,
+    chain: tasks::chain::WaitChain,
     system: file::System,
     clock: file::ClockPair,
     text: [u8; format::LINE_MAX],
@@ -106,7 +106,7 @@ impl Room {
             copies: Copies::new()?,
             rings: KVec::with_capacity(RINGS, GFP_KERNEL)?,
             steps: 0,
-            chain: tasks::WaitChain::default(),
+            chain: tasks::chain::WaitChain::default(),
             system: sections::system(),
             clock: Default::default(),
             text: [0; format::LINE_MAX],
@@ -125,7 +125,7 @@ impl Room {
         // SAFETY: By this function's requirement.
         unsafe { self.find_of(task, is_hung, OF_TASK) };
         let own = self.rings.len();
-        self.chain = tasks::WaitChain::default();
+        self.chain = tasks::chain::WaitChain::default();
         match is_hung {
             // SAFETY: As above.
             true => unsafe { self.find_holders(task) },
@@ -168,7 +168,7 @@ impl Room {
         // SAFETY: The tasks that it finds are valid as long as RCU's lock is held.
         let look = |holder| unsafe { self.find_of(holder, true, OF_OTHERS) };
         // SAFETY: By this function's requirement.
-        self.chain = unsafe { tasks::chain(task, look) };
+        self.chain = unsafe { tasks::chain::chain(task, look) };
     }
 
     /// Adds those of interrupts on this CPU.
@@ -311,7 +311,7 @@ impl Room {
 #[inline(never)]
 fn add_component(lines: &mut Lines, slot: u32) -> Option<()> {
     // Somebody may change it meanwhile; all are integers.
-    let root: ComponentRoot = sys::glue::fetch_value(dumps::component_at(slot)?)?;
+    let root: ComponentRoot = sys::nofault::fetch_value(dumps::component_at(slot)?)?;
     let section = dumps::section(&root, slot);
     lines.add(Kind::Component, &[section.as_bytes()])
 }

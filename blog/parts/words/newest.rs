@@ -35,7 +35,7 @@ use crate::{
         sections::PAGE_ROOM, //
     },
     sys::{
-        glue::{
+        nofault::{
             fetch,
             fetch_value, //
         },

@@ -143,6 +143,8 @@ pub mod page;
 pub mod record;
 pub mod ring;
 pub mod types;
+#[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]
+pub mod waits;
 
 #[cfg(not(proc_macro))]
 #[doc(hidden)]
