@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 
 // The suites of BLog's inside, and their common parts; those of the API are modules of their own.
-// A tree with version 1 alone has two of them.
+// A tree with version 1 alone has one of them.
 
+#[cfg(CONFIG_BLOG_PARTS)]
 use kernel::blog::wire;
 
+#[cfg(CONFIG_BLOG_PARTS)]
 #[allow(dead_code, unreachable_pub)]
 pub(crate) mod pages {
     include!("rig/pages.rs");
@@ -17,12 +19,19 @@ pub(crate) mod build {
 pub(crate) mod rig {
     include!("core_rig.rs");
     #[cfg(CONFIG_BLOG_PARTS)]
+    include!("core_read.rs");
+    #[cfg(CONFIG_BLOG_PARTS)]
     include!("core_more.rs");
 }
 #[cfg(CONFIG_BLOG_TESTS)]
 mod control {
     use kernel::prelude::*;
     include!("core_control.rs");
+}
+mod first {
+    use super::rig;
+    use kernel::prelude::*;
+    include!("core_first.rs");
 }
 #[cfg(CONFIG_BLOG_TESTS)]
 mod images {
@@ -53,6 +62,7 @@ mod registry {
     use kernel::prelude::*;
     include!("core_registry.rs");
 }
+#[cfg(CONFIG_BLOG_TESTS)]
 mod ring {
     use super::rig;
     use kernel::prelude::*;
