@@ -152,6 +152,8 @@ mod more {
         }, //
     };
     #[doc(hidden)]
+    pub use super::wire::codes::derived_hash;
+    #[doc(hidden)]
     pub use macros::blog_capture;
     pub use macros::BlogArg;
 }

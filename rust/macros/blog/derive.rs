@@ -199,7 +199,7 @@ pub(crate) fn derive(input: DeriveInput) -> Result<TokenStream> {
 
                 const CODE: ::kernel::blog::types::TypeCode =
                     ::kernel::blog::types::TypeCode::derived(
-                        ::kernel::blog::types::derived_hash(
+                        ::kernel::blog::derived_hash(
                             ::core::module_path!(),
                             #name,
                             ::core::line!(),

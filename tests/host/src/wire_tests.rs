@@ -6,6 +6,7 @@ use crate::{hits, map::Meta};
 use kernel::{
     blog::{
         wire::{
+            codes::derived_hash,
             dump::{self, state_letter, Root, TICKS},
             file::{self, Kind, SECTION_MAX},
             name::{check, fit, is_reserved, NAME_MAX},

@@ -3,7 +3,7 @@
 //! The right to write into a ring: at any instant, at most one writer has it.
 
 use super::{
-    super::wire::ring::RING_BUSY,
+    super::wire::page::RING_BUSY,
     peek::Peek,
     Ring, //
 };

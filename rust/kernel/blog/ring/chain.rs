@@ -41,24 +41,6 @@ pub(super) struct RingChain {
     pub(super) pages: AtomicU32,
 }
 
-/// Counts the records of a page that leaves its ring. By itself, as page turns are rarely counted.
-///
-/// # Safety
-///
-/// As for [`PageHeader::count`].
-#[cold]
-#[inline(never)]
-unsafe fn count<P: Pages>(pages: &P, page: *const PageHeader) {
-    // SAFETY: By this function's requirement.
-    unsafe {
-        PageHeader::count(page, |site, n| {
-            if site != 0 && n != 0 {
-                pages.count(site, n);
-            }
-        })
-    };
-}
-
 impl RingChain {
     /// Without a page.
     pub(super) const fn new() -> Self {
@@ -91,6 +73,7 @@ impl Ring {
     ///
     /// `seen` names the page at `page`, of `pages`, which is the pool of all pages of this ring.
     /// `last` is only true if the caller may take the last page, as the type invariants say.
+    #[cfg_attr(not(CONFIG_BLOG_PARTS), allow(unused_variables))]
     #[inline]
     unsafe fn pop_oldest(
         &self,
@@ -117,10 +100,11 @@ impl Ring {
         (chain.oldest)
             .compare_exchange(seen, new, AcqRel, Relaxed)
             .ok()?;
+        #[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]
         if pages.counts() {
             // SAFETY: The page is ours now. Its last record came before the next page, whose index
             // was acquired; of the last page, the caller is the writer, or there is none.
-            unsafe { count(pages, page) };
+            unsafe { super::count::count(pages, page) };
         }
         if index != OWN_ROOM {
             chain.pages.fetch_sub(1, Relaxed);

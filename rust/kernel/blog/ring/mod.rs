@@ -22,9 +22,12 @@
 
 mod busy;
 mod chain;
+#[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]
+mod count;
 mod cursor;
+#[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]
+mod head;
 mod losses;
-// Programs' tests have it.
 #[cfg(any(CONFIG_BLOG_PACK, not(CONFIG_RUST)))]
 mod open;
 mod owner;
@@ -57,10 +60,10 @@ use self::{
     owner::Ownership,
     page::RingRoom, //
 };
-use super::wire::ring::{
-    RingHead,
+use super::wire::page::{
     RING_BUSY,
-    RING_SIZE, //
+    RING_SIZE,
+    ROOM_AT, //
 };
 use core::{
     mem::offset_of,
@@ -74,7 +77,7 @@ use core::{
     }, //
 };
 
-/// A ring. It begins as a [`RingHead`] does.
+/// A ring. It begins as a `RingHead` of `wire/` does, where that is there.
 ///
 /// # Invariants
 ///
@@ -117,41 +120,8 @@ pub struct Ring {
     pub link: AtomicU32,
 }
 
-/// Asserts that fields are where others find them.
-macro_rules! as_in_head {
-    ($($there:ident: $($here:ident).+;)*) => {
-        $(assert!(offset_of!(RingHead, $there) == offset_of!(Ring, $($here).+));)*
-    };
-}
-
 // Seven, and a page header, take a page of 4 KiB.
-const _: () = {
-    assert!(offset_of!(Ring, room) == RingHead::SIZE && size_of::<Ring>() == RING_SIZE);
-    as_in_head! {
-        busy: busy;
-        limit: cursor.limit;
-        ts_base: cursor.ts_base;
-        page: cursor.page;
-        exit_clock: cursor.last;
-        seq: cursor.seq;
-        taken: cursor.taken;
-        oldest: chain;
-        pages: chain.pages;
-        lost: losses.lost;
-        told: losses.reported;
-        id: owner.id;
-        version: owner.version;
-        state: owner.state;
-        context: owner.context;
-        slot: owner.slot;
-        cpu: owner.cpu;
-        pid: owner.pid;
-        tgid: owner.tgid;
-        comm: owner.comm;
-        first_seq: owner.first_seq;
-        next: next;
-    }
-};
+const _: () = assert!(offset_of!(Ring, room) == ROOM_AT && size_of::<Ring>() == RING_SIZE);
 
 impl Ring {
     /// For [`ABI`](super::super::call::abi::ABI).

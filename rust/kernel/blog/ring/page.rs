@@ -9,8 +9,7 @@ use super::super::wire::{
         PAGE_MAGIC,
         SEQ_BITS,
         SEQ_MASK, //
-    },
-    record, //
+    }, //
 };
 use core::{
     cell::UnsafeCell,
@@ -253,33 +252,6 @@ impl PageHeader {
         // ORDERING: Acquire pairs with the store in `withdraw`: see `Ring::records`.
         let same = self.seq.load(Acquire) == life && life & SEQ_MASK != 0 && ours;
         same.then_some((life & SEQ_MASK, first, commit))
-    }
-
-    /// Calls `count` with each site of the page's records, and how many these are; perhaps several
-    /// times.
-    ///
-    /// # Safety
-    ///
-    /// `page` is valid, and the caller's, who sees all records of it.
-    pub(super) unsafe fn count(page: *const PageHeader, mut count: impl FnMut(u32, u32)) {
-        // A page has few sites, by turns.
-        let mut sums = [(0, 0); 8];
-        // SAFETY: By this function's requirement.
-        let (end, mut at) = (unsafe { (*page).end() } as usize, PAGE_HEADER_SIZE);
-        while at + record::HEADER_SIZE <= end {
-            // SAFETY: A record starts here, before the end, as each has its size.
-            let header =
-                record::Header(unsafe { page.byte_add(at).cast::<u64>().read_unaligned() });
-            let site = header.site();
-            let sum = &mut sums[site as usize % 8];
-            if sum.0 != site {
-                count(sum.0, sum.1);
-                *sum = (site, 0);
-            }
-            sum.1 += 1;
-            at += header.size();
-        }
-        sums.into_iter().for_each(|(site, n)| count(site, n));
     }
 
     /// Makes the page, which is the caller's and in no ring, something else, for good: `fill`

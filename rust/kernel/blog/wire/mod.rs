@@ -132,6 +132,8 @@ macro_rules! blog_wire {
 }
 
 // Programs have all of them.
+#[cfg(any(CONFIG_BLOG_ARGS, not(CONFIG_RUST)))]
+pub mod codes;
 #[cfg(any(CONFIG_BLOG_ROOT, not(CONFIG_RUST)))]
 pub mod dump;
 pub mod field;
@@ -141,6 +143,7 @@ pub mod name;
 pub mod pack;
 pub mod page;
 pub mod record;
+#[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]
 pub mod ring;
 pub mod types;
 #[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]

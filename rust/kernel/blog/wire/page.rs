@@ -11,6 +11,13 @@ pub const PAGE_MAGIC: u32 = u32::from_le_bytes(*b"BLPG");
 pub const RINGS_MAGIC: u32 = u32::from_le_bytes(*b"BLRG");
 /// Where the first ring is in a page of rings, in bytes; the others follow.
 pub const RINGS_AT: usize = 64;
+/// Size of a ring. Its own page begins at [`ROOM_AT`]; the header of that has its size.
+pub const RING_SIZE: usize = 576;
+/// Where the own page is in a ring.
+pub const ROOM_AT: usize = 256;
+/// In a ring's first word: a record is being written into the ring, or a page turned. In the low
+/// half of it is the component's slot.
+pub const RING_BUSY: u32 = 1 << 31;
 
 /// Bits of [`PageInfo::seq`] that hold the position. A ring never gets to 2^48 pages.
 pub const SEQ_BITS: u32 = 48;

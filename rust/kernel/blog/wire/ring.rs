@@ -8,10 +8,13 @@
 
 use super::field::Field;
 
-/// Size of a ring. Its own page begins at [`RingHead::SIZE`]; the header of that has its size.
-pub const RING_SIZE: usize = 576;
-/// In [`RingHead::busy`]: a record is being written into the ring, or a page turned.
-pub const RING_BUSY: u32 = 1 << 31;
+pub use super::page::{
+    RING_BUSY,
+    RING_SIZE,
+    ROOM_AT, //
+};
+
+const _: () = assert!(RingHead::SIZE == ROOM_AT);
 
 blog_wire! {
     /// What a ring starts with. [`ring::Ring`] is the live form of the same layout. What has the
