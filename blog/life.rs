@@ -85,7 +85,8 @@ pub(crate) fn init() {
         FREEING.init();
     }
     registry::init();
-    registry::CLEARED.populate(remove_cleared);
+    #[cfg(CONFIG_BLOG_PARTS)]
+    registry::clear::CLEARED.populate(remove_cleared);
     IS_READY.store(true, Release);
 }
 
@@ -165,6 +166,7 @@ pub(crate) fn take_out(state: &State) {
 
 /// Removes a component if its driver has left it, and it has no records: it may have got new ones
 /// since it was cleared.
+#[cfg(CONFIG_BLOG_PARTS)]
 pub(crate) fn remove_cleared(state: &State) {
     let removed = {
         // Before it loses its place.

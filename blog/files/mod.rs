@@ -13,6 +13,8 @@ use kernel::blog::{
 };
 
 #[cfg(CONFIG_BLOG_PARTS)]
+mod clear;
+#[cfg(CONFIG_BLOG_PARTS)]
 mod control;
 pub(crate) mod stats;
 
@@ -22,12 +24,7 @@ use crate::{
         FileOf, //
     },
     read::Reader,
-    registry::{
-        self,
-        parse, //
-        settings::Key,
-        state::State,
-    },
+    registry::{self, settings::Key, state::State},
     sys::{
         prelude::*,
         tree::{
@@ -51,19 +48,9 @@ static GLOBAL: &[FileOf<()>] = &[
     control::FILE,
 ];
 
-static COMPONENT: [FileOf<State>; 2] = [
-    FileOf {
-        name: c"clear",
-        write: Some(|state, text| {
-            parse::one_of(text, &[("1", ())])?;
-            state.clear();
-            if let Some(cleared) = registry::CLEARED.as_ref() {
-                cleared(state);
-            }
-            Ok(())
-        }),
-        ..FileOf::NONE
-    },
+static COMPONENT: &[FileOf<State>] = &[
+    #[cfg(CONFIG_BLOG_PARTS)]
+    clear::FILE,
     FileOf {
         name: c"stats",
         show: Some(stats::show_component),

@@ -48,8 +48,11 @@ use crate::{
 pub(super) fn show_global(f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let refused = registry::with_images(|images| images.refused);
     writeln!(f, "clock {}", clock::name())?;
-    let lacks = BStr::from_bytes(params::lacks().to_bytes());
-    f.write_fmt(fmt!("lacks {lacks}\n"))?;
+    #[cfg(CONFIG_BLOG_PARTS)]
+    {
+        let lacks = BStr::from_bytes(params::lacks().to_bytes());
+        f.write_fmt(fmt!("lacks {lacks}\n"))?;
+    }
     writeln!(f, "components {}", registry::components().count())?;
     writeln!(f, "inert {}", registry::INERT_INSTANCES.load(Relaxed))?;
     writeln!(f, "used_kb {}", used_kb())?;

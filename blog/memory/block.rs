@@ -7,10 +7,9 @@
 
 use kernel::blog::wire::page::PAGE_HEADER_SIZE;
 
-use super::{
-    budget,
-    source, //
-};
+use super::budget;
+#[cfg(CONFIG_BLOG_PARTS)]
+use super::source;
 use crate::sys::{
     pages,
     prelude::*, //
@@ -56,11 +55,12 @@ impl Block {
 
     /// The same, for a page of a component: one of [`source`], as long as there are any.
     pub(super) fn of_component() -> Result<Self> {
-        let Some(at) = (source::get().take)() else {
-            return Self::new(1);
-        };
-        // INVARIANT: It is there, and nobody else's.
-        Ok(Self { at, pages: 1 })
+        #[cfg(CONFIG_BLOG_PARTS)]
+        if let Some(at) = (source::get().take)() {
+            // INVARIANT: It is there, and nobody else's.
+            return Ok(Self { at, pages: 1 });
+        }
+        Self::new(1)
     }
 
     /// Lets it go: a single page, which stays counted until it comes back out of a [`Chain`].
@@ -89,12 +89,12 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let source = source::get();
-        if (source.has)(self.at()) {
+        #[cfg(CONFIG_BLOG_PARTS)]
+        if (source::get().has)(self.at()) {
             // SAFETY: By the type invariants; it is nobody's any more.
-            return unsafe { (source.give)(self.at()) };
+            return unsafe { (source::get().give)(self.at()) };
         }
-        // SAFETY: Likewise.
+        // SAFETY: By the type invariants; they are nobody's any more.
         unsafe { pages::free_pages(self.at()) };
         budget::give(self.pages);
     }
@@ -158,6 +158,7 @@ impl Rest {
 pub(crate) struct Chain {
     first: *mut u8,
     /// How many of them count in what all of BLog takes.
+    #[cfg(CONFIG_BLOG_PARTS)]
     pub(super) counted: u32,
 }
 
@@ -169,6 +170,7 @@ impl Chain {
         // INVARIANT: There is none.
         Self {
             first: ptr::null_mut(),
+            #[cfg(CONFIG_BLOG_PARTS)]
             counted: 0,
         }
     }
@@ -196,7 +198,10 @@ impl Chain {
         unsafe { (*Self::link(page)).store(self.first, Relaxed) };
         // INVARIANT: By this function's requirement.
         self.first = page;
-        self.counted += u32::from(!(source::get().has)(page));
+        #[cfg(CONFIG_BLOG_PARTS)]
+        {
+            self.counted += u32::from(!(source::get().has)(page));
+        }
     }
 
     /// Takes a page, whose memory is as it was but for the link.
@@ -204,7 +209,10 @@ impl Chain {
         let page = NonNull::new(self.first)?;
         // SAFETY: By the type invariants.
         self.first = unsafe { (*Self::link(self.first)).load(Relaxed) };
-        self.counted -= u32::from(!(source::get().has)(page.as_ptr()));
+        #[cfg(CONFIG_BLOG_PARTS)]
+        {
+            self.counted -= u32::from(!(source::get().has)(page.as_ptr()));
+        }
         // INVARIANT: It is a page of `into_page`, and the caller's.
         Some(Block { at: page, pages: 1 })
     }

@@ -7,6 +7,7 @@
 //! have. BLog takes them when a component is switched on, or when somebody sets a limit, and keeps
 //! them: nothing comes in the background, and nothing goes because others want memory.
 
+#[cfg(CONFIG_BLOG_PARTS)]
 use super::source;
 use crate::sys::{
     params,
@@ -41,7 +42,9 @@ pub(crate) fn limit() -> u32 {
 /// Pages that the limit leaves, and those that don't count.
 pub(super) fn room() -> u32 {
     let left = limit().saturating_sub(used());
-    left.saturating_add((source::get().free)())
+    #[cfg(CONFIG_BLOG_PARTS)]
+    let left = left.saturating_add((source::get().free)());
+    left
 }
 
 /// Pages that the machine can spare, and those that it has no use for: as many as all of BLog takes
@@ -51,7 +54,9 @@ pub(super) fn spare() -> u32 {
     let available = unsafe { bindings::si_mem_available() } as i64;
     let more = available.saturating_sub(used().into()).max(0) / 2;
     let more = u32::try_from(more).unwrap_or(u32::MAX);
-    more.saturating_add((source::get().free)())
+    #[cfg(CONFIG_BLOG_PARTS)]
+    let more = more.saturating_add((source::get().free)());
+    more
 }
 
 /// So many of these pages can't be had now.

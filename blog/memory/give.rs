@@ -22,12 +22,6 @@ impl Memory {
         self.take_pages(of, u32::MAX, |page| self.pool.put(0, page));
     }
 
-    /// Takes all away that was logged, but for the pages that live rings write to.
-    pub(crate) fn clear(&self) {
-        self.pool.drain_retired();
-        self.take_pages(|_| 0, u32::MAX, |page| self.pool.put(0, page));
-    }
-
     /// Has rings that hold more than `most` says of their ids give up their oldest pages to `take`,
     /// `left` in all.
     pub(super) fn take_pages(

@@ -14,7 +14,7 @@
 //! | `block.rs` | pages of the kernel, and arrays in them |
 //! | `give.rs` | takes pages away from rings |
 //! | `resize.rs` | changes its budget, where that part is there |
-//! | `source.rs` | pages that aren't the kernel's |
+//! | `source.rs` | pages that aren't the kernel's, where that part is there |
 //! | `store.rs` | the data of the pool |
 //! | `table.rs` | slots, which never move |
 //! | `pool/` | the source of pages and rings for log calls |
@@ -40,10 +40,13 @@ use kernel::blog::{
 
 pub(crate) mod block;
 pub(crate) mod budget;
+#[cfg(CONFIG_BLOG_PARTS)]
+pub(crate) mod follow;
 mod give;
 pub(crate) mod pool;
 #[cfg(CONFIG_BLOG_PARTS)]
 mod resize;
+#[cfg(CONFIG_BLOG_PARTS)]
 pub(crate) mod source;
 mod store;
 mod table;
@@ -68,25 +71,13 @@ use self::{
 
 #[cfg(CONFIG_BLOG_PARTS)]
 pub(crate) use self::resize::Stock;
+#[cfg(CONFIG_BLOG_PARTS)]
+pub(crate) use self::store::LEAVING;
 pub(crate) use self::{
-    store::{
-        LEAVING,
-        RINGS, //
-    },
+    store::RINGS,
     table::MOST as MOST_PAGES, //
 };
 use crate::sys::prelude::*;
-/// A part that follows the pages of memories.
-pub(crate) struct Follower {
-    /// A memory may have got more places for pages, or given some up. This comes under the
-    /// component's lock: nobody may wait or allocate.
-    pub(crate) resized: fn(&Memory),
-    /// Nobody finds a memory any more. Its pages are freed after this.
-    pub(crate) ends: fn(&Memory),
-}
-
-/// That part, if there is one. Set before there are components.
-pub(crate) static FOLLOWER: SetOnce<Follower> = SetOnce::new();
 
 /// The fewest pages that a component works with: one for itself, one of rings, and those for
 /// records.
@@ -126,6 +117,7 @@ const _: () = assert!(
 const LENT_PART: u32 = 4;
 
 /// How many memories there have been.
+#[cfg(CONFIG_BLOG_PARTS)]
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 
 /// How many of so many pages can be rings, most of which is their own room.
@@ -214,7 +206,9 @@ impl Owned {
                 shared,
                 known: [const { AtomicPtr::new(ptr::null_mut()) }; KNOWN],
                 mended: AtomicU64::new(0),
+                #[cfg(CONFIG_BLOG_PARTS)]
                 number: NUMBERS.fetch_add(1, Relaxed),
+                #[cfg(CONFIG_BLOG_PARTS)]
                 beside: AtomicPtr::new(ptr::null_mut()),
                 #[cfg(CONFIG_BLOG_ROOT)]
                 root: Live::zeroed(),
@@ -272,6 +266,7 @@ impl Owned {
             // SAFETY: The slot is free, and the page of this size and initialised, and in no other
             // slot and no ring.
             unsafe { slot.fill(page.into_page().cast(), PAGE_SIZE as u32) };
+            #[cfg(CONFIG_BLOG_PARTS)]
             (source::get().own)(slot.page().cast(), self.pool.store.slot, self.number);
             let Some(ids) = self.pool.store.make_rings(number) else {
                 self.pool.give_page(number);
@@ -286,9 +281,9 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        if let Some(follower) = FOLLOWER.as_ref() {
-            (follower.ends)(self);
-        }
+        #[cfg(CONFIG_BLOG_PARTS)]
+        follow::ends(self);
+        #[cfg(CONFIG_BLOG_PARTS)]
         if LEAVING.as_ref().is_some() {
             // What is in the rings is counted.
             let pool = self.pool.pages(0, false);
@@ -301,6 +296,7 @@ impl Drop for Owned {
         // SAFETY: All pages are from `add`, or that beside it, and nobody knows the memory any
         // more.
         unsafe {
+            #[cfg(CONFIG_BLOG_PARTS)]
             pages.push(self.beside.swap(ptr::null_mut(), Relaxed));
             for (_, slot) in self.pool.slots() {
                 pages.push(slot.empty().cast());
@@ -332,8 +328,10 @@ pub(crate) struct Memory {
     known: [AtomicPtr<Ring>; KNOWN],
     mended: AtomicU64,
     /// A later memory has a greater one.
+    #[cfg(CONFIG_BLOG_PARTS)]
     number: u32,
     /// A page of [`Block::into_page`] that a part has made for it, and that goes with it; or null.
+    #[cfg(CONFIG_BLOG_PARTS)]
     pub(crate) beside: AtomicPtr<u8>,
     /// What crash tools find of it.
     #[cfg(CONFIG_BLOG_ROOT)]
@@ -345,9 +343,8 @@ impl Memory {
     fn set_limits(&self) {
         let store = &self.pool.store;
         store.set_max_ring_pages(max_ring_pages(self.pages_held()));
-        if let Some(follower) = FOLLOWER.as_ref() {
-            (follower.resized)(self);
-        }
+        #[cfg(CONFIG_BLOG_PARTS)]
+        follow::resized(self);
     }
 
     /// Says in [`Self::root`] where all is, which stays there. The memory is new, and has its
@@ -498,7 +495,9 @@ impl Memory {
         if let Some((page, slot)) = page.and_then(|page| Some((page, store.slot(page)?))) {
             if take(slot.page().cast()) {
                 store.pages.fetch_sub(1, Relaxed);
-                (source::get().disown)(slot.empty().cast());
+                let _page = slot.empty();
+                #[cfg(CONFIG_BLOG_PARTS)]
+                (source::get().disown)(_page.cast());
                 return;
             }
             pool.put(cpu, page);

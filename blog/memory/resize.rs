@@ -24,6 +24,7 @@ use super::{
         Store, //
     },
     source,
+    store::Arrays,
     table,
     Memory,
     Owned,
@@ -74,6 +75,13 @@ impl Stock {
             tables,
             pages,
         })
+    }
+}
+
+impl Arrays {
+    /// Slots that there are.
+    pub(crate) fn slot_count(&self) -> u32 {
+        self.slots.len()
     }
 }
 
@@ -185,6 +193,12 @@ impl Memory {
     pub(crate) fn pages_kept(&self) -> usize {
         let kept = |(_, slot): &(u32, &Slot)| (source::get().has)(slot.page().cast());
         self.pool.slots().filter(kept).count()
+    }
+
+    /// Takes all away that was logged, but for the pages that live rings write to.
+    pub(crate) fn clear(&self) {
+        self.pool.drain_retired();
+        self.take_pages(|_| 0, u32::MAX, |page| self.pool.put(0, page));
     }
 
     /// Pages that count, and that it can give up, about.

@@ -28,6 +28,7 @@ use crate::sys::prelude::*;
 
 /// Called with a site and how many of its records leave their ring, in any context, if a part has
 /// set it before there are components.
+#[cfg(CONFIG_BLOG_PARTS)]
 pub(crate) static LEAVING: SetOnce<fn(u32, u32)> = SetOnce::new();
 
 /// Rings of a page, after its header.
@@ -55,11 +56,6 @@ impl Arrays {
     /// Pages that are rings.
     pub(super) fn ring_pages(&self) -> u32 {
         self.ring_pages.load(Relaxed) as u32
-    }
-
-    /// Slots that there are.
-    pub(crate) fn slot_count(&self) -> u32 {
-        self.slots.len()
     }
 
     /// Sets how many pages may be rings; those that are, or just become that, stay. There are as
@@ -135,10 +131,12 @@ impl Store for Arrays {
         ptr::from_ref(&self.empty).cast_mut()
     }
 
+    #[cfg(CONFIG_BLOG_PARTS)]
     fn counts(&self) -> bool {
         LEAVING.as_ref().is_some()
     }
 
+    #[cfg(CONFIG_BLOG_PARTS)]
     fn count(&self, site: u32, n: u32) {
         if let Some(leaves) = LEAVING.as_ref() {
             leaves(site, n);

@@ -24,16 +24,15 @@ use kernel::{
 
 use self::{
     images::Images,
-    state::{
-        Locked,
-        State, //
-    }, //
+    state::State, //
 };
 use crate::sys::{
     params,
     prelude::*, //
 };
 
+#[cfg(CONFIG_BLOG_PARTS)]
+pub(crate) mod clear;
 pub(crate) mod images;
 #[cfg(CONFIG_BLOG_PARTS)]
 mod limit;
@@ -167,25 +166,17 @@ pub(crate) fn give_way(dynamic: bool, memory: bool) -> Option<Arc<State>> {
 }
 
 /// Takes a component out that its driver has left: one with records only if it `may_have` any.
+#[cfg(any(CONFIG_BLOG_PARTS, CONFIG_BLOG_KUNIT_TEST))]
 pub(crate) fn take(state: &State, may_have: bool) -> Option<Arc<State>> {
     let mut places = REGISTRY.lock();
     let place = places.get_mut(usize::from(state.slot()))?;
     // Under this lock it would be connected again.
-    let may_go = |locked: &Locked| !locked.attached() && (may_have || locked.memory().is_none());
+    let may_go =
+        |locked: &state::Locked| !locked.attached() && (may_have || locked.memory().is_none());
     if state.is_gone() || !state.read(may_go) {
         return None;
     }
     take_out(place)
-}
-
-/// Calls `f` while a component keeps its place; false: it has none any more. Nobody waits in `f`.
-pub(crate) fn in_place(state: &State, f: impl FnOnce()) -> bool {
-    let _places = REGISTRY.lock();
-    let has = !state.is_gone();
-    if has {
-        f();
-    }
-    has
 }
 
 fn take_out(place: &mut Option<Arc<State>>) -> Option<Arc<State>> {
@@ -193,9 +184,6 @@ fn take_out(place: &mut Option<Arc<State>>) -> Option<Arc<State>> {
     state.gone.store(true, Relaxed);
     Some(state)
 }
-
-/// Removes a component that was cleared, if its driver has left it. Set before there are any.
-pub(crate) static CLEARED: SetOnce<fn(&State)> = SetOnce::new();
 
 /// The bytes of a NUL padded name.
 pub(crate) fn name_bytes(field: &[u8]) -> &[u8] {

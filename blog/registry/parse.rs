@@ -20,13 +20,6 @@ pub(super) fn word(text: &str) -> Result<&str> {
     }
 }
 
-/// That of these whose name is the one word.
-pub(crate) fn one_of<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T> {
-    let word = word(text)?;
-    let found = all.iter().find(|(name, _)| *name == word);
-    found.map(|(_, value)| *value).ok_or(EINVAL)
-}
-
 pub(crate) fn is_decimal(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())
 }

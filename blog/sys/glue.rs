@@ -20,6 +20,7 @@ unsafe extern "C" {
     pub(crate) safe fn local_clock() -> u64;
 
     /// Waits for others who are faster than that. Process context.
+    #[cfg(CONFIG_BLOG_PARTS)]
     #[link_name = "blog_pause"]
     pub(crate) safe fn pause();
 }

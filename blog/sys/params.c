@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Module parameters: those of the kernel crate can neither be changed at run time
- * nor hold a text. And the machine's names, and what its kernel lacks.
+ * nor hold a text. And the machine's names.
  */
 
 #include <linux/cleanup.h>
@@ -101,37 +101,6 @@ u32 blog_param_max_kb(void)
 	u64 eighth = ((u64)totalram_pages() << (PAGE_SHIFT - 10)) / 8;
 
 	return READ_ONCE(blog_max_kb) ?: min_t(u64, eighth, SZ_1M);
-}
-
-/*
- * What BLog can't do as the kernel lacks what that takes: names that are in
- * Documentation/blog/, "stats", or "none". The kernel is the one that this was
- * compiled for.
- */
-const char *blog_lacks(void)
-{
-	static const char names[] = ""
-#ifndef CONFIG_BLOG_HOOKS
-				    " builtin tracefs"
-#endif
-#ifdef BLOG_LACKS_RESERVE_MEM
-				    " reboot"
-#endif
-#ifdef BLOG_LACKS_PANIC_ON_THIS_CPU
-				    " freeze"
-#endif
-#if !defined(CONFIG_KPROBES) || !defined(CONFIG_KRETPROBES)
-				    " probes"
-#endif
-#ifndef CONFIG_DETECT_HUNG_TASK
-				    " hang"
-#endif
-#ifndef CONFIG_DETECT_HUNG_TASK_BLOCKER
-				    " blocker"
-#endif
-		;
-
-	return *names ? names + 1 : "none";
 }
 
 /* As uname -r, -m and -n, NUL padded. */

@@ -5,6 +5,7 @@
 use kernel::prelude::*;
 
 unsafe extern "C" {
+    #[cfg(CONFIG_BLOG_PARTS)]
     safe fn blog_lacks() -> *const c_char;
     safe fn blog_uts(names: &mut [[u8; 64]; 3]);
 
@@ -30,7 +31,8 @@ pub(crate) fn uts() -> [[u8; 64]; 3] {
     names
 }
 
-/// What the kernel lacks of what BLog can use.
+/// What the kernel lacks of what BLog can use. In `lacks.c`.
+#[cfg(CONFIG_BLOG_PARTS)]
 pub(crate) fn lacks() -> &'static CStr {
     // SAFETY: It is a C string that nobody changes.
     unsafe { CStr::from_char_ptr(blog_lacks()) }

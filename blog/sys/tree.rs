@@ -198,6 +198,7 @@ unsafe extern "C" {
     pub(crate) safe fn wake_in(ms: u32);
 
     /// Not 0: lockdown forbids to open any file, and none is. Process context.
+    #[cfg(CONFIG_BLOG_PARTS)]
     #[link_name = "blog_may_open"]
     pub(crate) safe fn may_open() -> c_int;
 }

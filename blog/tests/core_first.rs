@@ -119,20 +119,6 @@ mod suite {
     }
 
     #[test]
-    fn a_component_that_is_off_can_give_its_memory_back() -> Result {
-        let rig = Rig::new(c"blog_test_free", config(64, 64, Mode::Overwrite))?;
-        let state = rig.state()?;
-        assert!(rig.log(1));
-        state.set(Key::Enable, 0)?;
-        state.clear();
-        assert!(state.read_memory(|_| ()).is_none());
-        state.set(Key::Enable, 1)?;
-        assert!(rig.log(2));
-        assert_eq!(only_ring(&state)?.records, 1);
-        Ok(())
-    }
-
-    #[test]
     fn a_task_leaves_its_ring_when_it_ends() -> Result {
         let rig = Rig::new(c"blog_test_end", config(64, 64, Mode::Overwrite))?;
         let state = rig.state()?;

@@ -2,6 +2,10 @@
 
 //! The rest of a log call: its slow path, and the tables of tasks.
 
+#[cfg(CONFIG_BLOG_PARTS)]
+mod clear;
+#[cfg(CONFIG_BLOG_PARTS)]
+pub(crate) mod each;
 pub(crate) mod slow;
 #[cfg(CONFIG_BLOG_PARTS)]
 pub(crate) mod stored;

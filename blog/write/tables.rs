@@ -40,15 +40,10 @@ use crate::{
         },
         Memory, //
     },
-    registry::{
-        self,
-        state::State, //
-    },
+    registry::state::State,
     sys::{
-        glue,
         hook,
-        prelude::*,
-        quiesce, //
+        prelude::*, //
     },
     tasks, //
 };
@@ -87,7 +82,7 @@ pub(super) static SLAB: TaskTables = TaskTables {
 };
 
 /// Components by slot, for the task hook.
-static STATES: [AtomicPtr<State>; MAX_COMPONENTS] =
+pub(super) static STATES: [AtomicPtr<State>; MAX_COMPONENTS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; MAX_COMPONENTS];
 
 impl TaskTables {
@@ -237,16 +232,9 @@ pub(crate) unsafe fn publish(state: &State) {
 }
 
 /// The component in a slot, which stays while interrupts are off.
-fn state_in(slot: u32, _guard: &tasks::TlsGuard) -> Option<&State> {
+pub(super) fn state_in(slot: u32, _guard: &tasks::TlsGuard) -> Option<&State> {
     // SAFETY: By the requirement of `publish`: `quiesce` waits for the holder of the guard.
     unsafe { STATES.get(slot as usize)?.load(Acquire).as_ref() }
-}
-
-/// Calls `f` for each component. Neither in an NMI nor in a log call.
-pub(crate) fn each_state(f: impl Fn(&State)) {
-    let guard = tasks::lock_tls(0);
-    let states = (0..STATES.len()).filter_map(|slot| state_in(slot as u32, &guard));
-    states.for_each(f);
 }
 
 /// Undoes [`publish`].
@@ -267,43 +255,6 @@ pub(crate) fn forget(slot: u16) {
         let _guard = lock(table);
         // SAFETY: The lock is held, and nobody logs to it.
         unsafe { table.remove(slot.into(), no_ring()) };
-    }
-}
-
-/// A time that is later than that of each record so far, however coarse the clock is.
-fn later() -> u64 {
-    let before = clock::now();
-    loop {
-        let now = clock::now();
-        if now > before {
-            return now;
-        }
-        glue::pause();
-    }
-}
-
-impl State {
-    /// Forgets all that was logged so far.
-    ///
-    /// While the component logs, its writers go on undisturbed: they keep the pages that they write
-    /// to, of which readers leave out what is older than the clear, and all counts go on. While it
-    /// is off or detached, all its memory is freed, and its counts start again. That waits for log
-    /// calls that run, and a task that would switch it on meanwhile waits, too.
-    pub(crate) fn clear(&self) {
-        let control = self.control();
-        let Some(old) = self.take_memory(later(), &control) else {
-            return;
-        };
-        quiesce::quiesce();
-        // A task that was about to log has put its ring into its table by now. If the component has
-        // lost its place, the rings left the tables then, and its place may have another one.
-        if !registry::in_place(self, || forget(self.slot())) {
-            return self.keep(old);
-        }
-        // And a task that logs to others has stopped looking at that ring.
-        quiesce::quiesce();
-        drop(old);
-        self.start(&control);
     }
 }
 

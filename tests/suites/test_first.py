@@ -50,8 +50,10 @@ def test_snapshot(work: Path, decoder: Path, sh: Run) -> None:
     said = sh(decoder, "show", "--sidetable", image, "--modules", "/nowhere",
               "--format", "{message}", snapshot)  # fmt: skip
     found = re.findall(r"(queue|complete) sector=(\d+) bytes=4096 tag=\d+", said)
-    sectors = [8 * n for n in range(PAGES)]
+    # The first page was read when the disk came.
+    sectors = [8 * n for n in range(1, PAGES + 1)]
     for kind in ("queue", "complete"):
-        assert sorted(int(sector) for what, sector in found if what == kind) == sectors, said
+        ours = sorted(int(sector) for what, sector in found if what == kind and sector != "0")
+        assert ours == sectors, said
     other = sh(sys.executable, TOP / "tools/blog/blog-snapshot.py", snapshot, image)
     assert re.findall(r"(queue|complete) sector=(\d+) bytes=4096 tag=\d+", other) == found

@@ -21,4 +21,19 @@ impl<S: Store> Pool<S> {
         self.take_free()
             .or_else(|| shelves.find_map(|own| self.take_retired_page(own)))
     }
+
+    /// Gives up all retired rings, but for those that somebody is just looking at: their pages
+    /// become free. Takes as long as it takes: process context.
+    pub(crate) fn drain_retired(&self) {
+        self.collect();
+        // Shelf by shelf: a look elsewhere is bounded, and may end at bits that are wrong.
+        for own in 0..self.store.shelves().len() {
+            while let Some(page) = self.take_retired_page(own) {
+                self.put(own as u32, page);
+            }
+            while let Some(id) = self.take_ended(own) {
+                self.put_ring(id);
+            }
+        }
+    }
 }

@@ -105,8 +105,10 @@ pub(crate) trait Store {
     /// A header for rings without pages, and if there is no page: [`PageHeader::empty`].
     fn empty(&self) -> *mut PageHeader;
     /// Whether records are counted that leave the rings.
+    #[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]
     fn counts(&self) -> bool;
     /// Counts `n` records of a site that leave the rings.
+    #[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]
     fn count(&self, site: u32, n: u32);
 }
 
@@ -348,10 +350,12 @@ unsafe impl<S: Store> Pages for PagesOf<'_, S> {
         page.filter(|page| !page.is_null()).unwrap_or(store.empty())
     }
 
+    #[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]
     fn counts(&self) -> bool {
         self.pool.store.counts()
     }
 
+    #[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]
     fn count(&self, site: u32, n: u32) {
         self.pool.store.count(site, n);
     }

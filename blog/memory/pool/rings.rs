@@ -90,7 +90,7 @@ impl<S: Store> Pool<S> {
     }
 
     /// Takes a ring whose task has ended, with what is in its room.
-    fn take_ended(&self, own: usize) -> Option<u32> {
+    pub(super) fn take_ended(&self, own: usize) -> Option<u32> {
         let has = |lists: &Lists| lists.ended.len() != 0;
         let take = |n: usize, lists: &Lists| Some((n, lists.ended.pop(self.ring_link())?));
         let (n, id) = self.find(&self.has_ended, own, has, take)?;
@@ -193,21 +193,6 @@ impl<S: Store> Pool<S> {
             }
             page
         })
-    }
-
-    /// Gives up all retired rings, but for those that somebody is just looking at: their pages
-    /// become free. Takes as long as it takes: process context.
-    pub(crate) fn drain_retired(&self) {
-        self.collect();
-        // Shelf by shelf: a look elsewhere is bounded, and may end at bits that are wrong.
-        for own in 0..self.store.shelves().len() {
-            while let Some(page) = self.take_retired_page(own) {
-                self.put(own as u32, page);
-            }
-            while let Some(id) = self.take_ended(own) {
-                self.put_ring(id);
-            }
-        }
     }
 
     /// Ends the life of a retired ring that is empty, which stays the caller's; it is counted on

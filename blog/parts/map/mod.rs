@@ -42,11 +42,13 @@ use crate::{
     floor::Part,
     memory::{
         block::Block,
+        follow::{
+            Follower,
+            FOLLOWER, //
+        },
         pool::Store,
         source,
-        Follower,
         Memory,
-        FOLLOWER,
         RINGS, //
     },
     registry::{

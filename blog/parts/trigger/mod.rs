@@ -43,7 +43,7 @@ use crate::{
         prelude::*, //
     },
     tasks,
-    write::tables, //
+    write::each, //
 };
 
 pub(crate) static PART: floor::Part = floor::Part {
@@ -202,7 +202,7 @@ fn start() {
 unsafe extern "C" fn hang(_: *mut c_void, task: *mut task_struct) {
     // SAFETY: By this function's requirement.
     let pid = unsafe { tasks::facts(task) }.pid;
-    tables::each_state(|state| {
+    each::each_state(|state| {
         // SAFETY: Interrupts are off.
         if let Some(trigger) = unsafe { of(state) } {
             trigger.hang(state, pid);

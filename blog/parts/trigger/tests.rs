@@ -33,7 +33,7 @@ mod suite {
             Rig,
             Thread, //
         },
-        write::tables, //
+        write::each, //
     };
     use kernel::{
         blog::{
@@ -218,7 +218,7 @@ mod suite {
         };
         // A task that hangs: this one, says the detector.
         set(&state, Some(wanted))?;
-        tables::each_state(|state| {
+        each::each_state(|state| {
             // SAFETY: Interrupts are off.
             if let Some(trigger) = unsafe { of(state) } {
                 trigger.hang(state, 42);

@@ -31,3 +31,10 @@ pub(crate) fn ids(word: &str) -> Result<(u32, u32)> {
     }
     Ok((first, last))
 }
+
+/// That of these whose name is the one word.
+pub(crate) fn one_of<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T> {
+    let word = word(text)?;
+    let found = all.iter().find(|(name, _)| *name == word);
+    found.map(|(_, value)| *value).ok_or(EINVAL)
+}
