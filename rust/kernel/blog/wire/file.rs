@@ -21,9 +21,7 @@ use super::{
     record::LOST_CAUSES, //
 };
 
-/// Version of the file layout. Older versions are the same without what structures have been given
-/// since, at their ends, and without later kinds of section; what the counts of a component mean
-/// has changed. All of that says from which version on it is so. No file has version 2.
+/// Version of the file layout.
 pub const VERSION: u32 = 4;
 /// First 8 bytes of the file.
 pub const FILE_MAGIC: [u8; 8] = *b"BLOGSNAP";
@@ -84,7 +82,7 @@ numbered! {
         /// Payload [`RingSection`].
         Ring = 5,
         /// Payload [`Page`], then the page's bytes from its start up to its published end
-        /// (`record::PageInfo` and the records), and from version 4 on a [`PageEnd`].
+        /// (`record::PageInfo` and the records), and a [`PageEnd`].
         Page = 6,
         /// Payload [`End`].
         End = 7,
@@ -96,7 +94,7 @@ numbered! {
         Table = 10,
         /// Payload: any number of [`Wait`].
         Waits = 11,
-        /// Payload [`Released`], from version 4 on.
+        /// Payload [`Released`].
         Released = 12,
         /// Reserved for files that a program saves. Payload: a side table of an image, as a file
         /// has it.
@@ -275,19 +273,18 @@ blog_wire! {
         pub rings: u32,
         /// 0.
         pub reserved: u32,
-        /// Records of rings that were taken from their owners. Before version 4: of those that are
-        /// no rings of this file.
+        /// Records of rings that were taken from their owners.
         ///
         /// In a stream, the first section of a component has what was gone before, and 0 if it came
         /// later. What this has more than that and than the sum of [`Released::records`] is what
         /// the reader has missed.
         pub gone_records: u64,
-        /// Losses that belong to no ring, by `record::Lost`. Before version 4: to no ring of this
-        /// file. Since then, those of [`Released`] rings are among them.
+        /// Losses that belong to no ring, by `record::Lost`; those of [`Released`] rings are among
+        /// them.
         pub lost: [u64; LOST_CAUSES],
         /// Name, NUL padded.
         pub name: [u8; NAME_MAX],
-        /// From version 3 on: when the component was cleared, in the ring's clock; 0: never.
+        /// When the component was cleared, in the ring's clock; 0: never.
         /// Programs leave out earlier records and losses. Counts go on. In a stream, the time of
         /// the last `clear` before the stream began.
         pub cleared: u64,
@@ -382,7 +379,7 @@ blog_wire! {
     pub struct End: 16 {
         /// Sections before this one.
         pub sections: u32,
-        /// 0. Before version 4: Ring sections and Page sections among them, and 0.
+        /// 0.
         pub reserved: [u32; 3],
     }
 }

@@ -9,8 +9,7 @@
 //! Nothing is rounded: the next record starts at the next byte. All fields are in the byte order of
 //! the machine that wrote them; a snapshot names it.
 
-/// Version of everything that this file describes. Version 1 counted payloads in units of 4 bytes,
-/// had 20 bits of a site id, and two bytes of length before each tail.
+/// Version of everything that this file describes.
 pub const WIRE_VERSION: u32 = 2;
 
 /// Bits of the clock that a record header keeps.
