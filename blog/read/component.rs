@@ -212,6 +212,7 @@ impl ComponentWalk {
         if ring.is_empty() {
             return Ok(false);
         }
+        #[cfg(CONFIG_BLOG_PARTS)]
         if !out.selection.choice().has_owner(&info.owner) {
             // As if it had been read.
             ring.ordinal = info.records;

@@ -7,7 +7,6 @@ use kernel::fs::file::flags::O_NONBLOCK;
 use crate::{
     read::{
         sections::Form,
-        selection::CHOOSE,
         walk::Walk, //
     },
     registry,
@@ -76,8 +75,9 @@ impl<const STREAM: bool> OpenFile for Reader<STREAM> {
     }
 
     /// Chooses what this open file gives, before it is read, where there is a part for that.
+    #[cfg(CONFIG_BLOG_PARTS)]
     fn write(&self, text: &str) -> Result {
-        let choose = CHOOSE.as_ref().ok_or(EINVAL)?;
+        let choose = super::choice::CHOOSE.as_ref().ok_or(EINVAL)?;
         self.walk.lock().choose(choose(text)?)
     }
 

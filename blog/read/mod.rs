@@ -15,6 +15,8 @@
 //!
 //! [`Walk`]: walk::Walk
 
+#[cfg(CONFIG_BLOG_PARTS)]
+pub(crate) mod choice;
 pub(crate) mod component;
 mod file;
 pub(crate) mod piece;

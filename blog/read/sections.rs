@@ -21,10 +21,7 @@ use kernel::{
 use crate::write::tables;
 use crate::{
     clock,
-    read::selection::{
-        Choice,
-        Selection, //
-    },
+    read::selection::Selection,
     registry,
     sys::{
         glue,
@@ -33,6 +30,8 @@ use crate::{
     },
 };
 
+#[cfg(CONFIG_BLOG_PARTS)]
+mod chosen;
 #[cfg(CONFIG_BLOG_PARTS)]
 mod waits;
 
@@ -138,20 +137,6 @@ impl Sections {
         new.push(header.as_bytes())?;
         new.whole = new.len;
         Ok(new)
-    }
-
-    /// Chooses what the file will have; once, and before it has anything but its header.
-    pub(super) fn choose(&mut self, chosen: KBox<dyn Choice>) -> Result {
-        if self.sections != 0 || self.is_chosen() {
-            return Err(EBUSY);
-        }
-        self.selection.chosen = Some(chosen);
-        Ok(())
-    }
-
-    /// Whether anything was chosen.
-    pub(super) fn is_chosen(&self) -> bool {
-        self.selection.chosen.is_some()
     }
 
     /// What of the sections has not been read.

@@ -12,55 +12,19 @@ use crate::{
     registry::images::ImageFacts,
     sys::prelude::*, //
 };
-use kernel::blog::{
-    ring::Owner,
-    wire::{
-        page::{
-            PageInfo,
-            PAGE_HEADER_SIZE, //
-        },
-        record::{
-            ControlRecord,
-            Level,
-            HEADER_SIZE, //
-        }, //
-    }, //
+use kernel::blog::wire::{
+    page::{
+        PageInfo,
+        PAGE_HEADER_SIZE, //
+    },
+    record::HEADER_SIZE, //
 };
 
-/// What is chosen for an open file; by itself, everything.
-pub(crate) trait Choice: Send + Sync {
-    fn has_all_components(&self) -> bool {
-        true
-    }
-
-    fn has_component(&self, _name: &CStr) -> bool {
-        true
-    }
-
-    fn has_task(&self, _pid: i32, _tgid: i32) -> bool {
-        true
-    }
-
-    /// Whether it has the ring of this owner.
-    fn has_owner(&self, _owner: &Owner) -> bool {
-        true
-    }
-
-    /// Whether it leaves sites out.
-    fn is_by_site(&self) -> bool {
-        false
-    }
-
-    fn has_site(&self, _id: u32, _level: Option<Level>) -> bool {
-        true
-    }
-}
-
-/// Everything.
-impl Choice for () {}
-
-/// How a part makes it of a text that was written to the file. Set before there are files.
-pub(crate) static CHOOSE: SetOnce<fn(&str) -> Result<KBox<dyn Choice>>> = SetOnce::new();
+#[cfg(CONFIG_BLOG_PARTS)]
+use super::choice::{
+    Choice,
+    Left, //
+};
 
 /// How much of a site's records a reader gets.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,6 +32,7 @@ pub(crate) enum Gets {
     All,
     /// No arguments.
     Header,
+    #[cfg(CONFIG_BLOG_PARTS)]
     Nothing,
 }
 
@@ -75,6 +40,7 @@ pub(crate) enum Gets {
 pub(crate) struct Selection {
     addresses: bool,
     /// `None`: everything.
+    #[cfg(CONFIG_BLOG_PARTS)]
     pub(crate) chosen: Option<KBox<dyn Choice>>,
     /// By site, from 1 on. What comes later than those that are known is not given out, where
     /// anything isn't.
@@ -86,11 +52,13 @@ impl Selection {
     pub(crate) fn new(addresses: bool) -> Self {
         Self {
             addresses,
+            #[cfg(CONFIG_BLOG_PARTS)]
             chosen: None,
             sites: KVVec::new(),
         }
     }
 
+    #[cfg(CONFIG_BLOG_PARTS)]
     pub(crate) fn choice(&self) -> &dyn Choice {
         match &self.chosen {
             Some(chosen) => &**chosen,
@@ -100,7 +68,11 @@ impl Selection {
 
     /// Whether it leaves pages as they are.
     pub(super) fn is_all(&self) -> bool {
-        self.addresses && !self.choice().is_by_site()
+        #[cfg(CONFIG_BLOG_PARTS)]
+        if self.choice().is_by_site() {
+            return false;
+        }
+        self.addresses
     }
 
     /// Adds the sites of an image, from the id `first` on, which follow those that are known.
@@ -108,11 +80,15 @@ impl Selection {
         if self.is_all() {
             return Ok(());
         }
-        for (id, site) in (first..).zip(facts) {
-            let gets = match (self.choice().has_site(id, site.level), site.has_address) {
-                (false, _) => Gets::Nothing,
-                (true, true) if !self.addresses => Gets::Header,
-                (true, _) => Gets::All,
+        for (_id, site) in (first..).zip(facts) {
+            let gets = match site.has_address && !self.addresses {
+                true => Gets::Header,
+                false => Gets::All,
+            };
+            #[cfg(CONFIG_BLOG_PARTS)]
+            let gets = match self.choice().has_site(_id, site.level) {
+                true => gets,
+                false => Gets::Nothing,
             };
             self.sites.push(gets, GFP_KERNEL)?;
         }
@@ -120,9 +96,11 @@ impl Selection {
     }
 
     fn gets(&self, id: u32) -> Gets {
+        let later = Gets::Header;
+        #[cfg(CONFIG_BLOG_PARTS)]
         let later = match self.choice().is_by_site() {
             true => Gets::Nothing,
-            false => Gets::Header,
+            false => later,
         };
         let known = (id as usize).checked_sub(1);
         known
@@ -151,26 +129,24 @@ pub(crate) fn take_out(room: &mut [u8], len: usize, gets: impl Fn(u32) -> Gets) 
     let gap = room.len() - end;
     room.copy_within(PAGE_HEADER_SIZE..end, PAGE_HEADER_SIZE + gap);
     let mut records = Records::new(room, PAGE_HEADER_SIZE + gap, end + gap);
-    let (mut to, mut base, mut left) = (PAGE_HEADER_SIZE, info.base, Left::default());
+    let mut to = PAGE_HEADER_SIZE;
+    #[cfg(CONFIG_BLOG_PARTS)]
+    let mut left = Left::since(info.base);
     while let Some((at, header)) = records.next(room) {
-        let (mut size, clock) = (header.size(), header.clock(base));
+        let mut size = header.size();
         let gets = match header.site() {
             0 => Gets::All,
             site => gets(site),
         };
-        if gets == Gets::Nothing {
-            left.count += 1;
-            left.clock = clock;
-            continue;
-        }
-        left.write(room, &mut to);
-        if header.site() == 0 {
-            let said = room.get(at + HEADER_SIZE..at + size);
-            if let Some(ControlRecord::TimeExtend(time)) =
-                said.and_then(ControlRecord::from_payload)
-            {
-                base = time;
+        #[cfg(CONFIG_BLOG_PARTS)]
+        {
+            if gets == Gets::Nothing {
+                left.count += 1;
+                left.clock = header.clock(left.base);
+                continue;
             }
+            left.write(room, &mut to);
+            left.see(header, room.get(at + HEADER_SIZE..at + size));
         }
         room.copy_within(at..at + size, to);
         if gets == Gets::Header {
@@ -179,6 +155,7 @@ pub(crate) fn take_out(room: &mut [u8], len: usize, gets: impl Fn(u32) -> Gets) 
         }
         to += size;
     }
+    #[cfg(CONFIG_BLOG_PARTS)]
     left.write(room, &mut to);
     // Nothing after that is given out.
     info.commit = u64::from(info.records()) << 32 | to as u64;
@@ -189,25 +166,5 @@ pub(crate) fn take_out(room: &mut [u8], len: usize, gets: impl Fn(u32) -> Gets) 
 fn put(room: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(place) = room.get_mut(at..at + bytes.len()) {
         place.copy_from_slice(bytes);
-    }
-}
-
-/// Records that weren't chosen, one after the other, and the time of the last one.
-#[derive(Default)]
-struct Left {
-    count: u64,
-    clock: u64,
-}
-
-impl Left {
-    /// Writes their number, if there are any.
-    fn write(&mut self, room: &mut [u8], to: &mut usize) {
-        if self.count != 0 {
-            let record = ControlRecord::Left(self.count);
-            let bytes = record.bytes(self.clock);
-            put(room, *to, bytes.get(..record.size()).unwrap_or_default());
-            *to += record.size();
-            self.count = 0;
-        }
     }
 }

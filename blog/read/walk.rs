@@ -10,7 +10,6 @@ use crate::{
             Form,
             Sections, //
         },
-        selection::Choice, //
     },
     registry::{
         self,
@@ -34,6 +33,7 @@ const READ_MS: u64 = 1;
 
 /// How a part writes its sections of a snapshot of all components for which nothing was chosen:
 /// once before the rings, and once after them, which the argument says. Set before there are files.
+#[cfg(CONFIG_BLOG_PARTS)]
 pub(crate) static SECTIONS: SetOnce<fn(&mut Sections, bool) -> Result> = SetOnce::new();
 
 #[derive(Clone, Copy)]
@@ -93,7 +93,8 @@ impl Walk {
     }
 
     /// Chooses what is read; see [`Sections::choose`].
-    pub(crate) fn choose(&mut self, chosen: KBox<dyn Choice>) -> Result {
+    #[cfg(CONFIG_BLOG_PARTS)]
+    pub(crate) fn choose(&mut self, chosen: KBox<dyn super::choice::Choice>) -> Result {
         self.out.choose(chosen)
     }
 
@@ -145,9 +146,12 @@ impl Walk {
         let all = only.is_none().then(registry::components);
         // `chain` alone may be that of `pin_init::Init`, too.
         for state in Iterator::chain(only.into_iter(), all.into_iter().flatten()) {
+            #[cfg(CONFIG_BLOG_PARTS)]
+            if !self.out.selection.choice().has_component(state.name()) {
+                continue;
+            }
             let mut known = self.components.iter();
-            let is_chosen = self.out.selection.choice().has_component(state.name());
-            if is_chosen && !known.any(|known| Arc::ptr_eq(&known.state, &state)) {
+            if !known.any(|known| Arc::ptr_eq(&known.state, &state)) {
                 let new = self.watch(state, self.first);
                 self.components.push(new, GFP_KERNEL)?;
             }
@@ -191,6 +195,7 @@ impl Walk {
                 self.out.images()?;
                 match self.form {
                     Form::Snapshot => {
+                        #[cfg(CONFIG_BLOG_PARTS)]
                         self.part(false)?;
                         Step::Tasks
                     }
@@ -198,7 +203,9 @@ impl Walk {
                 }
             }
             Step::Tasks => {
-                let all = self.only.is_none() && self.out.selection.choice().has_all_components();
+                let all = self.only.is_none();
+                #[cfg(CONFIG_BLOG_PARTS)]
+                let all = all && self.out.selection.choice().has_all_components();
                 let slots = self.components.iter().map(|known| known.state.slot());
                 let slots = |slot| all || slots.clone().any(|known| u32::from(known) == slot);
                 match self.out.tasks(&mut self.task, slots)? {
@@ -218,6 +225,7 @@ impl Walk {
                 self.out.images()?;
                 match self.form {
                     Form::Snapshot => {
+                        #[cfg(CONFIG_BLOG_PARTS)]
                         self.part(true)?;
                         Step::End
                     }
@@ -246,6 +254,7 @@ impl Walk {
     }
 
     /// Has the part write its sections.
+    #[cfg(CONFIG_BLOG_PARTS)]
     fn part(&mut self, late: bool) -> Result {
         let is_whole = self.only.is_none() && !self.out.is_chosen();
         match SECTIONS.as_ref().filter(|_| is_whole) {

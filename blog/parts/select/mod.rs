@@ -13,7 +13,7 @@ use kernel::{
 
 use crate::{
     floor::Part,
-    read::selection::{
+    read::choice::{
         Choice,
         CHOOSE, //
     },
