@@ -34,6 +34,7 @@ pub(crate) struct Part {
 
 impl Part {
     /// One that does nothing.
+    #[cfg_attr(not(CONFIG_BLOG_PARTS), allow(dead_code))]
     pub(crate) const NONE: Self = Self {
         start: || (),
         late: || (),
@@ -47,6 +48,7 @@ impl Part {
 
 /// What has happened, or is about to.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(CONFIG_BLOG_PARTS), allow(dead_code))]
 pub(crate) enum Event<'a> {
     /// A new component has its place and its name. It has no files yet, and nobody logs to it.
     New(&'a State),

@@ -151,7 +151,7 @@ pub(crate) fn free_gone() {
 }
 
 /// Removes the component with memory that its driver has left first. False: there is none.
-#[cfg(CONFIG_BLOG_KUNIT_TEST)]
+#[cfg(CONFIG_BLOG_TESTS)]
 pub(crate) fn give_way() -> bool {
     let mut gone = GONE.lock();
     remove(registry::give_way(false, true), &mut gone)

@@ -27,9 +27,6 @@
 //! and functions that say so) runs in any context, takes no lock and calls no kernel function. All
 //! other code runs in process context, may sleep, and never makes a log call wait.
 
-// A floor has functions that only parts use.
-#![cfg_attr(not(CONFIG_BLOG_PARTS), allow(dead_code))]
-
 #[cfg(not(MODULE))]
 use kernel::error::from_result;
 

@@ -139,7 +139,7 @@ pub(crate) fn remove(state: &State) {
 }
 
 /// Whether a component has a directory.
-#[cfg(CONFIG_BLOG_KUNIT_TEST)]
+#[cfg(CONFIG_BLOG_TESTS)]
 pub(crate) fn has(state: &State) -> bool {
     let dir = &TREE.lock().components[usize::from(state.slot())];
     dir.as_ref().is_some_and(Dir::is_there)

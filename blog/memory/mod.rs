@@ -135,6 +135,7 @@ fn max_ring_pages(pages: u32) -> u32 {
 pub(crate) struct Owned {
     memory: NonNull<Memory>,
     /// With room for one for each part of the slots.
+    #[cfg_attr(not(CONFIG_BLOG_PARTS), allow(dead_code))]
     blocks: KVec<Block>,
 }
 

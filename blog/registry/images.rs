@@ -15,7 +15,6 @@ use kernel::blog::{
         },
         name::NAME_MAX,
         record::{
-            Level,
             GATE_OFF,
             SITE_MAX, //
         }, //
@@ -56,7 +55,8 @@ pub(crate) fn build_id_len(id: &[u8; BUILD_ID_MAX]) -> u32 {
 /// What readers must know of a site, also when its module is gone.
 #[derive(Clone, Copy)]
 pub(crate) struct ImageFacts {
-    pub(crate) level: Option<Level>,
+    #[cfg(CONFIG_BLOG_PARTS)]
+    pub(crate) level: Option<kernel::blog::Level>,
     pub(crate) has_address: bool,
 }
 
@@ -183,6 +183,7 @@ impl Images {
                 let mut facts = KVVec::with_capacity(sites.len(), GFP_KERNEL)?;
                 for site in sites {
                     let new = ImageFacts {
+                        #[cfg(CONFIG_BLOG_PARTS)]
                         level: site.level(),
                         has_address: site.has_address(),
                     };

@@ -228,6 +228,7 @@ pub(crate) enum Folder {
     /// Of a component.
     Component,
     /// Of a part: there is one.
+    #[cfg(CONFIG_BLOG_PARTS)]
     Part,
 }
 
@@ -266,7 +267,7 @@ impl Dir {
     }
 
     /// Whether it could be made.
-    #[cfg(CONFIG_BLOG_KUNIT_TEST)]
+    #[cfg(CONFIG_BLOG_TESTS)]
     pub(crate) fn is_there(&self) -> bool {
         !self.0.is_null() && kernel::error::from_err_ptr(self.0).is_ok()
     }

@@ -24,6 +24,22 @@ pub(crate) fn frozen<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
+impl Rig {
+    /// Drops many, and waits once.
+    pub(crate) fn drop_all(mut rigs: KVec<Self>) -> Result {
+        rigs.iter_mut().for_each(Self::unregister);
+        life::free_gone();
+        Ok(())
+    }
+}
+
+impl Thread {
+    /// The thread.
+    pub(crate) fn task(&self) -> *mut bindings::task_struct {
+        self.task
+    }
+}
+
 unsafe extern "C" {
     /// Has timers fire that would wait on an idle CPU. Process context.
     pub(crate) safe fn blog_wake_cpus();

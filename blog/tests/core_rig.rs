@@ -106,13 +106,6 @@ impl Rig {
         unsafe { &*self.raw }
     }
 
-    /// Drops many, and waits once.
-    pub(crate) fn drop_all(mut rigs: KVec<Self>) -> Result {
-        rigs.iter_mut().for_each(Self::unregister);
-        life::free_gone();
-        Ok(())
-    }
-
     fn unregister(&mut self) {
         let raw = mem::replace(&mut self.raw, ptr::null());
         if !raw.is_null() {
@@ -246,11 +239,6 @@ impl Thread {
     pub(crate) fn wait(&self) -> Result<u64> {
         until(|| self.job.done.load(Acquire))?;
         Ok(self.job.lost.load(Relaxed))
-    }
-
-    /// The thread.
-    pub(crate) fn task(&self) -> *mut bindings::task_struct {
-        self.task
     }
 
     /// Its thread id.

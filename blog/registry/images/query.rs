@@ -2,7 +2,10 @@
 
 //! Sites that are switched: the commands of the file `control`.
 
-use kernel::blog::wire::record::GATE_ON;
+use kernel::blog::wire::record::{
+    Level,
+    GATE_ON, //
+};
 
 use super::{
     super::{
