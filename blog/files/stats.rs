@@ -100,6 +100,7 @@ pub(super) fn show_component(state: &State, f: &mut fmt::Formatter<'_>) -> fmt::
             ("from_retired", ended),
             ("from_live", stolen),
             ("from_nowhere", nowhere),
+            #[cfg(CONFIG_BLOG_PARTS)]
             ("mended", memory.map_or(0, Memory::mended)),
         ];
         (locked.attached(), total, counts)

@@ -43,6 +43,8 @@ pub(crate) mod budget;
 #[cfg(CONFIG_BLOG_PARTS)]
 pub(crate) mod follow;
 mod give;
+#[cfg(CONFIG_BLOG_PARTS)]
+mod mend;
 pub(crate) mod pool;
 #[cfg(CONFIG_BLOG_PARTS)]
 mod resize;
@@ -189,6 +191,7 @@ impl Owned {
             let percpu = rest.array(percpu, |_| AtomicPtr::new(no_ring()))?;
             let shared = rest.array(shared, |_| Shared {
                 last: AtomicU64::new(0),
+                #[cfg(CONFIG_BLOG_PARTS)]
                 seen: AtomicU32::new(0),
             })?;
             slots.add(parts, &mut rest)?;
@@ -206,6 +209,7 @@ impl Owned {
                 percpu,
                 shared,
                 known: [const { AtomicPtr::new(ptr::null_mut()) }; KNOWN],
+                #[cfg(CONFIG_BLOG_PARTS)]
                 mended: AtomicU64::new(0),
                 #[cfg(CONFIG_BLOG_PARTS)]
                 number: NUMBERS.fetch_add(1, Relaxed),
@@ -311,6 +315,7 @@ struct Shared {
     /// The last writer, for [`Ring::begin_shared`].
     last: AtomicU64,
     /// The writer at the last look; 0: none.
+    #[cfg(CONFIG_BLOG_PARTS)]
     seen: AtomicU32,
 }
 
@@ -327,6 +332,7 @@ pub(crate) struct Memory {
     shared: &'static [Shared],
     /// Rings that tasks had last: see [`Self::known`].
     known: [AtomicPtr<Ring>; KNOWN],
+    #[cfg(CONFIG_BLOG_PARTS)]
     mended: AtomicU64,
     /// A later memory has a greater one.
     #[cfg(CONFIG_BLOG_PARTS)]
@@ -519,38 +525,5 @@ impl Memory {
     /// The same in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.pages_in_all() as usize * PAGE_SIZE
-    }
-
-    /// Looks after it, about once a second: puts where it is found what log calls could put
-    /// nowhere. True: one may have died while it wrote to a shared ring, so [`Self::mend`] is to be
-    /// called. Process context, one at a time.
-    pub(crate) fn tend(&self) -> bool {
-        self.pool.collect();
-        (0..).zip(self.shared).fold(false, |any, (id, shared)| {
-            let writer = self.pool.store.ring(id).and_then(Ring::claimant);
-            let before = shared.seen.swap(writer.unwrap_or(0), Relaxed);
-            any || writer == Some(before)
-        })
-    }
-
-    /// Lets those shared rings go that still have the same writer.
-    ///
-    /// # Safety
-    ///
-    /// No log call runs any more that ran at the last [`Self::tend`].
-    pub(crate) unsafe fn mend(&self) {
-        for (id, shared) in (0..).zip(self.shared) {
-            let seen = shared.seen.load(Relaxed);
-            // SAFETY: By this function's requirement.
-            let mend = |ring: &Ring| unsafe { ring.mend(seen) };
-            if seen != 0 && self.pool.store.ring(id).is_some_and(mend) {
-                self.mended.fetch_add(1, Relaxed);
-            }
-        }
-    }
-
-    /// How many have died while they wrote to a shared ring.
-    pub(crate) fn mended(&self) -> u64 {
-        self.mended.load(Relaxed)
     }
 }

@@ -6,6 +6,8 @@
 mod clear;
 #[cfg(CONFIG_BLOG_PARTS)]
 pub(crate) mod each;
+#[cfg(CONFIG_BLOG_PARTS)]
+mod mend;
 pub(crate) mod slow;
 #[cfg(CONFIG_BLOG_PARTS)]
 pub(crate) mod stored;

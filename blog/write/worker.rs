@@ -7,14 +7,11 @@
 //! it waits, also where others log. Nothing else of BLog runs in the background, and no log call
 //! waits for it.
 
+#[cfg(not(CONFIG_BLOG_PARTS))]
+use crate::registry;
 use crate::{
     clock,
-    memory::Memory,
-    registry,
-    sys::{
-        prelude::*,
-        quiesce, //
-    }, //
+    sys::prelude::*, //
 };
 
 /// How often it has come, or a reader of a stream has gone through the rings again.
@@ -24,12 +21,10 @@ pub(crate) static LOOKS: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn work() {
     LOOKS.fetch_add(1, Relaxed);
     clock::tick();
-    let tended = registry::components().filter_map(|state| state.read_memory(Memory::tend));
-    if tended.fold(false, |any, busy| busy | any) {
-        quiesce::quiesce();
-        for state in registry::components() {
-            // SAFETY: `quiesce` has waited for all log calls.
-            state.read_memory(|memory| unsafe { memory.mend() });
-        }
-    }
+    #[cfg(CONFIG_BLOG_PARTS)]
+    super::mend::tend();
+    #[cfg(not(CONFIG_BLOG_PARTS))]
+    registry::components().for_each(|state| {
+        state.read_memory(|memory| memory.pool.collect());
+    });
 }

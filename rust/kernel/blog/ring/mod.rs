@@ -28,6 +28,8 @@ mod cursor;
 #[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]
 mod head;
 mod losses;
+#[cfg(any(CONFIG_BLOG_PARTS, not(CONFIG_RUST)))]
+mod mend;
 #[cfg(any(CONFIG_BLOG_PACK, not(CONFIG_RUST)))]
 mod open;
 mod owner;
