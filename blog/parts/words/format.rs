@@ -2,7 +2,8 @@
 
 //! Last words: the newest records as lines of the kernel's log, for when that is all that is left.
 //!
-//! An event (a panic, an oops, a task that hangs, a CPU that is stuck) has up to [`LINES`] lines like
+//! An event (a panic, an oops, a task that hangs, a CPU that is stuck) has up to [`LINES`] lines
+//! like
 //!
 //! ```text
 //! blog-words:panic:1/4:0123abcd:DATA:89abcdef

@@ -24,8 +24,9 @@ EXPORT_SYMBOL_GPL(blog_words_on_sys_info);
 /* Where an event has the word. A panic had its words before, by a notifier. Any context. */
 void blog_sys_info(void)
 {
-	void (*hook)(void) = READ_ONCE(blog_words_hook);
+	void (*hook)(void);
 
+	hook = READ_ONCE(blog_words_hook);
 	if (hook && !panic_in_progress())
 		hook();
 }

@@ -31,8 +31,8 @@ pub struct Page<B> {
 }
 
 impl<B: Buffer> Page<B> {
-    /// Begins one of a ring, of which these are the position, the clock, and the number of the first
-    /// record.
+    /// Begins one of a ring, of which these are the position, the clock, and the number of the
+    /// first record.
     pub fn begin(
         mut bytes: B,
         size: u32,

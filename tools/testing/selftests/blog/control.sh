@@ -35,12 +35,12 @@ refused() {
 	fi
 }
 
-# taken FILE VALUE READ-BACK
+# taken FILE VALUE [READ-BACK]: it then reads as VALUE, or as READ-BACK, where that isn't ''
 taken() {
 	has "$1" || return
 	if ! echo "$2" 2> /tmp/error > "$BLOG/$1"; then
 		not_ok "$1 refuses '$2': $(cat /tmp/error)"
-	elif [ -n "$3" ] && [ "$(cat "$BLOG/$1")" != "$3" ]; then
+	elif [ -n "${3-$2}" ] && [ "$(cat "$BLOG/$1")" != "${3-$2}" ]; then
 		not_ok "$1 after '$2' says '$(cat "$BLOG/$1")'"
 	else
 		ok "$1 takes '$2'"
@@ -53,10 +53,11 @@ blog_on
 declared=$(cat "$RNULL/ring_kb")
 disk_on 64
 
-for value in '\n' ' ' 2 -1 01 0x1 yes on '1 1' '1;' '\001' '1\0001' '\377' "$(printf '%4097s' 1)"; do
+for value in '\n' ' ' 2 -1 01 0x1 yes on '1 1' '1;' '\001' '1\0001' '\377' \
+	"$(printf '%4097s' 1)"; do
 	refused "$INVAL" rnull/enable "$value"
 done
-for value in '\n' 6 -1 Debug verbose 'debug debug' 'debug,' '\377\376'; do
+for value in '\n' 6 -1 Debug verbose 'debug info' 'debug,' '\377\376'; do
 	refused "$INVAL" rnull/level "$value"
 done
 for value in '\n' 0 1 Overwrite circular 'discard x'; do
@@ -109,15 +110,15 @@ for file in "$BLOG"/* "$RNULL"/*; do
 	esac
 done
 
-for value in 0 1; do taken rnull/enable $value $value; done
-for value in err warn info debug trace off; do taken rnull/level $value $value; done
+for value in 0 1; do taken rnull/enable $value; done
+for value in err warn info debug trace off; do taken rnull/level $value; done
 taken rnull/level 4 debug
-for value in discard overwrite; do taken rnull/mode $value $value; done
-for value in omit keep hash; do taken rnull/private $value $value; done
-taken rnull/size_kb 2048 2048
-taken rnull/ring_kb 128 128
-taken rnull/trigger off off
-for value in 0 1024 8; do taken rnull/warn_share $value $value; done
+for value in discard overwrite; do taken rnull/mode $value; done
+for value in omit keep hash; do taken rnull/private $value; done
+taken rnull/size_kb 2048
+taken rnull/ring_kb 128
+taken rnull/trigger off
+for value in 0 1024 8; do taken rnull/warn_share $value; done
 taken rnull/clear 1 ''
 taken control 'module rnull_mod +p' ''
 taken control 'module rnull_mod =_' ''
@@ -131,22 +132,22 @@ expect() {
 	got=$(($(records) - before))
 	same "$2" "$got" "$1"
 }
-taken rnull/enable 1 1
-taken rnull/level debug debug
+taken rnull/enable 1
+taken rnull/level debug
 expect 16 "switched on: a record for each submission and completion"
-taken rnull/level info info
+taken rnull/level info
 expect 0 "level info: no debug records"
 taken control 'module rnull_mod level debug +p' ''
 expect 16 "sites that are forced on log below their level"
 taken control 'module rnull_mod level debug =_' ''
-taken rnull/level debug debug
+taken rnull/level debug
 taken control 'module rnull_mod level debug -p' ''
 expect 0 "sites that are forced off log at no level"
 taken control 'module rnull_mod level debug =_' ''
-taken rnull/enable 0 0
+taken rnull/enable 0
 expect 0 "switched off: nothing"
 refused 'Bad file descriptor' rnull/marker 'nobody reads this'
-taken rnull/enable 1 1
+taken rnull/enable 1
 expect 16 "switched on again: as before"
 before=$(records)
 taken rnull/marker 'a line' ''
@@ -159,8 +160,8 @@ if [ -d "$RNULL" ]; then
 else
 	not_ok "the history of an unloaded driver has no files"
 fi
-taken rnull/enable 0 0
-taken rnull/enable 1 1
+taken rnull/enable 0
+taken rnull/enable 1
 # While somebody has a file of it open, whose removal nobody waits for.
 exec 7< "$RNULL/stats"
 taken rnull/clear 1 ''
@@ -176,5 +177,6 @@ else
 	ok "an unloaded driver's component that is cleared goes, files and all"
 fi
 modprobe rnull_mod || not_ok "modprobe rnull_mod"
-same "it comes back with the settings that it was declared with" "$(cat "$RNULL/ring_kb")" "$declared"
+same "it comes back with the settings that it was declared with" \
+	"$(cat "$RNULL/ring_kb")" "$declared"
 finish

@@ -48,7 +48,11 @@ copies() {
 		for pid in $pids; do wait "$pid" || not_ok "reading"; done
 	done
 	touch /tmp/stop
-	if wait $by_map && wait $by_stream; then ok "$1: copied"; else not_ok "$1: a copy failed"; fi
+	if wait $by_map && wait $by_stream; then
+		ok "$1: copied"
+	else
+		not_ok "$1: a copy failed"
+	fi
 	cat "$RNULL/snapshot" > "$OUT/$1.snapshot"
 	cat "$RNULL/stats" > "$OUT/$1.stats"
 }

@@ -52,7 +52,8 @@ cat $TRACING/blog/snapshot > "$OUT/all"
 "$HERE/as" $MEMBER $MEMBERS cat $TRACING/blog/snapshot > "$OUT/two"
 set_file 0 $RESTRICT
 same "root sees addresses, and a member doesn't" \
-	"$("$HERE/addresses" "$OUT/all" "$OUT/two" | sed '1s/^[1-9].*/some/' | tr '\n' ' ')" "some 0 "
+	"$("$HERE/addresses" "$OUT/all" "$OUT/two" | sed '1s/^[1-9].*/some/' | tr '\n' ' ')" \
+	"some 0 "
 set_file "$restrict" $RESTRICT
 mount -o remount,gid=0,mode=700 $TRACING || die "mount"
 finish

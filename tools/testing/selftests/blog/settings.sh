@@ -12,41 +12,49 @@ HERE=$(dirname "$(readlink -f "$0")")
 WISHES=/sys/module/blog/parameters/component
 SAMPLE=$BLOG/rust_blog
 
-# settings DIR: as the parameter has them
-settings() {
-	echo "enable=$(cat "$1/enable"),level=$(cat "$1/level"),mode=$(cat "$1/mode"),private=$(cat \
-		"$1/private"),size_kb=$(cat "$1/size_kb"),ring_kb=$(cat "$1/ring_kb")"
+# settings DIR FILE...: "FILE:VALUE " for each of its files
+settings() { (cd "$1" && shift && grep . "$@" | tr '\n' ' '); }
+
+# all_settings: those that the parameter and both components have
+all_settings() {
+	cat $WISHES
+	for dir in "$SAMPLE" "$RNULL"; do
+		settings "$dir" enable level mode private size_kb ring_kb
+	done
 }
 
 [ -e $WISHES ] || skip "this kernel has no BLOG_SETTINGS"
 [ -d "$SAMPLE" ] || modprobe rust_blog || die "modprobe rust_blog"
 modprobe rnull_mod || die "modprobe rnull_mod"
 if grep -q 'blog.component=nonsense' /proc/cmdline; then
-	same "what is wrong is left out" "$(tr '\n' ' ' < $WISHES)" \
-		"*:enable=0 rust_blog:level=err,private=keep,size_kb=64 rnull*:enable=1,mode=discard,ring_kb=32 "
+	same "what is wrong is left out" "$(cat $WISHES)" "*:enable=0
+rust_blog:level=err,private=keep,size_kb=64
+rnull*:enable=1,mode=discard,ring_kb=32"
 	same "and reported" "$(dmesg | grep -c 'component=.*left out')" 3
-	same "a built-in component" "$(settings "$SAMPLE")" \
-		"enable=0,level=err,mode=overwrite,private=keep,size_kb=64,ring_kb=$(cat "$SAMPLE/ring_kb")"
+	same "a built-in component" "$(settings "$SAMPLE" enable level mode private size_kb)" \
+		"enable:0 level:err mode:overwrite private:keep size_kb:64 "
 	same "one that is off takes no memory" "$(get bytes "$SAMPLE/stats")" 0
-	same "one of a module that comes" "$(settings "$RNULL")" \
-		"enable=1,level=$(cat "$RNULL/level"),mode=discard,private=hash,size_kb=$(cat "$RNULL/size_kb"),ring_kb=32"
+	same "one of a module that comes" "$(settings "$RNULL" enable mode private ring_kb)" \
+		"enable:1 mode:discard private:hash ring_kb:32 "
 else
 	ktap_test_skip "settings of the command line"
 fi
 
 set_file 'rust_blog:enable=1,level=trace; rnull:size_kb=128' $WISHES
-same "at run time, at once" "$(cat "$SAMPLE/enable" "$SAMPLE/level" "$RNULL/size_kb" | tr '\n' ' ')" \
-	"1 trace 128 "
-for n in 1 2 3; do set_file "rust_blog:enable=$((n % 2)),level=debug,private=omit,size_kb=64" $WISHES; done
+same "at run time, at once" "$(settings "$SAMPLE" enable level)$(cat "$RNULL/size_kb")" \
+	"enable:1 level:trace 128"
+for n in 1 2 3; do
+	set_file "rust_blog:enable=$((n % 2)),level=debug,private=omit,size_kb=64" $WISHES
+done
 same "the last one of its kind is kept" "$(grep -c rust_blog $WISHES)" 1
-before=$(cat $WISHES; settings "$SAMPLE"; settings "$RNULL")
-for bad in rust_blog rust_blog: :level=err 'rust_blog:level' 'rust_blog:level=' 'rust_blog:level=6' \
-	'rust_blog:Level=err' 'rust_blog:level=err,' 'rust_blog:level=err,level=err' 'a*b:enable=1' \
-	'rust_blog:size_kb=1' 'rust_blog:ring_kb=0x10' 'rust_blog:clear=1' \
-	'rust_blog:level=err rnull:nonsense=1'; do
+before=$(all_settings)
+for bad in rust_blog rust_blog: :level=err 'rust_blog:level' 'rust_blog:level=' \
+	'rust_blog:level=6' 'rust_blog:Level=err' 'rust_blog:level=err,' \
+	'rust_blog:level=err,level=err' 'a*b:enable=1' 'rust_blog:size_kb=1' \
+	'rust_blog:ring_kb=0x10' 'rust_blog:clear=1' 'rust_blog:level=err rnull:nonsense=1'; do
 	if echo "$bad" 2> /dev/null > $WISHES; then
 		not_ok "takes '$bad'"
-	elif [ "$before" = "$(cat $WISHES; settings "$SAMPLE"; settings "$RNULL")" ]; then
+	elif [ "$before" = "$(all_settings)" ]; then
 		ok "refuses '$bad'"
 	else
 		not_ok "refuses '$bad' and changes something"

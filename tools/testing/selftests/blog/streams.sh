@@ -115,7 +115,8 @@ goes() {
 	copies gone-all 1 stream
 	modprobe rust_blog || not_ok "modprobe rust_blog"
 	cat "$BLOG"/rust_blog_disk0/snapshot > "$OUT/gone.before"
-	"$HERE/streams" rest "$BLOG"/rust_blog_disk0/stream "$OUT/gone.rest" /tmp/ready > /tmp/rest &
+	"$HERE/streams" rest "$BLOG"/rust_blog_disk0/stream "$OUT/gone.rest" /tmp/ready \
+		> /tmp/rest &
 	rest=$!
 	while [ ! -e /tmp/ready ]; do sleep 0.1; done
 	rmmod rust_blog || not_ok "rmmod rust_blog while a stream of its component is open"
