@@ -12,7 +12,7 @@
 #include "life.h"
 
 #ifdef CONFIG_MODULES
-/* Where a module's constants are. Older kernels know it otherwise: packaging/anykernel/compat.h. */
+/* Where a module's constants are. BLog for older kernels, out of the tree, says it otherwise. */
 #ifndef blog_rodata
 #define blog_rodata(mod) (&(mod)->mem[MOD_RODATA])
 #endif

@@ -26,7 +26,7 @@ void blog_tracepoint_detach(const char *name, void *probe, void *data);
 /* The seam: hook.c or task_hook.c, with a pointer in task_struct and without. */
 int blog_start_task_hook(void (*hook)(struct task_struct *tsk, bool freed));
 
-/* The same: hook.c with patches to the core kernel, hookless.c without. */
+/* In hook.c, which is built in; BLog for other kernels, out of the tree, has them otherwise. */
 bool blog_shows_addresses(const struct file *file);
 bool blog_boots_off(void);
 

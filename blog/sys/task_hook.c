@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tasks that end or get another name, by tracepoints: where task_struct has no pointer to their
- * rings, in the tree (else hook.c) and on kernels without BLog's patches alike.
+ * rings (else hook.c).
  */
 
 #include <linux/stddef.h>

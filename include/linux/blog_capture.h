@@ -71,6 +71,7 @@ do {										\
  * @print:	whether it is to be printed: a test of the subsystem's mask, for instance
  * @class:	what the subsystem calls this kind of message: a bit of that mask, as text
  * @func:	what prints; it is called with @fmt and what follows that
+ * @fmt:	the message, with printk's formats
  *
  * blog_capture_with() is for an @func that has other arguments before @fmt. They
  * are evaluated if it prints.
