@@ -33,8 +33,12 @@ is_tty() { [[ -t 1 && ${TERM:-dumb} != dumb ]]; }
 # hash_of WORD...: a short hash of the words
 hash_of() { printf '%s\0' "$@" | sha256sum | cut -c1-16; }
 
-# need_root WHAT: for commands that change the system
-need_root() { [[ $(id -u) == 0 ]] || die "must be root: $*"; }
+# need_root WHAT: for commands that change the system: apt-get becomes another user, and a Debian in
+# a folder is entered by chroot
+need_root() {
+	[[ $(id -u) == 0 ]] || die "must be root: $*"
+	chroot / true 2>/dev/null || die "must be root with its capabilities, as CAP_SYS_CHROOT: $*"
+}
 
 # lock NAME: waits until no other script has the lock of that name; it is free again when this
 # script ends
