@@ -111,8 +111,12 @@ struct blog_component {
  * Symbols around what an object file has in a table, and the number of the BLog that it was built
  * for, where that isn't part of the kernel: see rust/macros/blog/asm.rs.
  */
+#ifdef __has_include /* sparse has none */
 #if __has_include(<linux/blog_abi.h>)
 #include <linux/blog_abi.h>
+#endif
+#endif
+#ifdef BLOG_ABI
 #define __BLOG_SET_ABI	".set __blog_abi, " __stringify(BLOG_ABI) "\n"
 #else
 #define __BLOG_SET_ABI	""
