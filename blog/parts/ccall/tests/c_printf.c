@@ -455,10 +455,10 @@ static void print_sockets(void)
 	static const struct sockaddr other = { .sa_family = AF_UNIX };
 
 	for (unsigned int i = 0; i < 24; i++) {
-		v4.sin_port = next_random();
-		v4.sin_addr.s_addr = next_random();
-		v6.sin6_port = next_random();
-		v6.sin6_flowinfo = next_random() << 1;
+		v4.sin_port = (__force __be16)next_random();
+		v4.sin_addr.s_addr = (__force __be32)next_random();
+		v6.sin6_port = (__force __be16)next_random();
+		v6.sin6_flowinfo = (__force __be32)(next_random() << 1);
 		v6.sin6_scope_id = next_random();
 		fill_random(&v6.sin6_addr, sizeof(v6.sin6_addr));
 		if (i % 2)
