@@ -440,6 +440,12 @@ class Result:
 TIMEOUT, NO_WORD, NO_RESULTS, COMPLAINED = 124, 125, 122, 121
 
 
+def _unpack(disk: Path, out: Path) -> None:
+    """Writes what a guest left in /out to this folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["tar", "-C", out, "-xf", disk], stderr=subprocess.DEVNULL)
+
+
 def _judge(guest: Guest, out: Path, in_time: bool, seconds: float, warn: bool) -> tuple[int, str]:
     text = guest.text()
     said = re.findall(r"^blog-guest: exit (\d{1,3})$", text, re.MULTILINE)
@@ -447,8 +453,7 @@ def _judge(guest: Guest, out: Path, in_time: bool, seconds: float, warn: bool) -
         return TIMEOUT, f"the guest was killed after {seconds:.0f} s"
     if not said:
         return NO_WORD, "the guest ended without an exit status"
-    out.mkdir()
-    subprocess.run(["tar", "-C", out, "-xf", guest.disks[0]], stderr=subprocess.DEVNULL)
+    _unpack(guest.disks[0], out)
     try:
         log = (out / "dmesg").read_text(errors="replace")
     except OSError:
@@ -523,9 +528,10 @@ def _to_end(guest: Guest, seconds: float, echo: Callable[[str], None] | None) ->
 # --- a guest once more -------------------------------------------------------------
 
 
-def again(folder: Path, *, shell: bool, gdb: bool) -> int:
+def again(folder: Path, *, shell: bool, gdb: bool, out: Path | None) -> int:
     """Runs the guest of this folder on this terminal: with `shell`, its init starts one in place of
-    the script, which is /run; with `gdb`, a debugger has the kernel. Returns the exit status."""
+    the script, which is /run; with `gdb`, a debugger has the kernel; with `out`, what it leaves in
+    /out goes there. Returns the exit status."""
     words = shlex.split((folder / "command").read_text())
     is_uml = "-append" not in words
     disks = [word for text in words for word in re.findall(r"(?:file|ubd\d)=(/[^,]*)", text)]
@@ -534,9 +540,10 @@ def again(folder: Path, *, shell: bool, gdb: bool) -> int:
         more = ("blog_shell " if shell else "") + ("nokaslr" if gdb else "")
         if is_uml:
             words += more.split()
-            # The signals of UML's CPUs, timers and processes
-            known = "handle SIGSEGV SIGUSR1 SIGIO SIGALRM nostop noprint pass"
-            words = ["gdb", "-ex", known, "--args", *words] if gdb else words
+            # The signals of UML's CPUs (SIG34), timers and processes
+            known = "handle SIGSEGV SIGUSR1 SIGIO SIGALRM SIG34 nostop noprint pass"
+            quiet = "set print inferior-events off"
+            words = ["gdb", "-ex", known, "-ex", quiet, "--args", *words] if gdb else words
         else:
             words[words.index("-append") + 1] += f" {more}"
             # Ctrl-C is for the guest; Ctrl-A X ends QEMU.
@@ -545,6 +552,8 @@ def again(folder: Path, *, shell: bool, gdb: bool) -> int:
                 words += ["-s", "-S"]
                 image = Path(words[words.index("-kernel") + 1])
                 print(f"gdb -ex 'target remote :1234' {image.parents[3] / 'vmlinux'}", flush=True)
+        # Ctrl-C is for the guest or for gdb, which has the terminal, too.
+        signal.signal(signal.SIGINT, lambda *_: None)
         try:
             for disk in disks:
                 with open(disk, "wb") as file:
@@ -553,6 +562,8 @@ def again(folder: Path, *, shell: bool, gdb: bool) -> int:
                 words, env=os.environ | {"TMPDIR": "/tmp"}, preexec_fn=_end_with_parent
             ).returncode
         finally:
+            if out:
+                _unpack(Path(disks[0]), out / "out")
             for disk in disks:
                 Path(disk).unlink()
 
@@ -591,7 +602,7 @@ def main() -> int:
     add("--shell", action="store_true", help="a shell on this terminal in place of the script")
     add("--gdb", action="store_true", help="the kernel waits for gdb")
     add("--kernel", default="x86", metavar="FLAVOUR|BUILD", help="flavour, or a build directory")
-    add("--out", type=Path, default=Path("."), help="folder: console, and out/ for its /out")
+    add("--out", type=Path, help="folder: console, and out/ for its /out")
     add("-f", dest="files", action="append", default=[], metavar="FILE=PATH")
     add("-x", dest="programs", action="append", default=[], metavar="FILE=PATH")
     add("--cpus", type=int, default=4)
@@ -602,21 +613,21 @@ def main() -> int:
     add("--warn", action="store_true", help="let complaints of the kernel pass")
     args = parser.parse_args()
     if args.again:
-        return again(args.again, shell=args.shell, gdb=args.gdb)
+        return again(args.again, shell=args.shell, gdb=args.gdb, out=args.out)
     here = args.shell or args.gdb
     if not (args.script or here):
         parser.error("which script? (or --shell)")
     chosen = args.kernel
     where = Kernel(Path(chosen).name, Path(chosen)) if "/" in chosen else kernel(chosen)
     machine = Machine(args.cpus, args.mem, args.args, icount=args.icount)
-    files, programs, out = _pairs(args.files), _pairs(args.programs), args.out.resolve()
+    files, programs, out = _pairs(args.files), _pairs(args.programs), (args.out or Path()).resolve()
     with contextlib.suppress(FileNotFoundError):
         files = where.files() | files
     if here:
         with tempfile.TemporaryDirectory(prefix="blog-") as scratch:
             script = args.script or INIT.with_name("lib.sh")
             prepare(Path(scratch), where, script, files, programs, machine)
-            return again(Path(scratch), shell=args.shell, gdb=args.gdb)
+            return again(Path(scratch), shell=args.shell, gdb=args.gdb, out=args.out)
     result = run(
         out, where, args.script, files=files, programs=programs, machine=machine,
         seconds=args.seconds, warn=args.warn, echo=lambda line: print(line, flush=True))  # fmt: skip

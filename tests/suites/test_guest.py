@@ -55,11 +55,12 @@ def test_again_with_a_shell(work: Path) -> None:
 
 
 @pytest.mark.kernels("uml")
-def test_a_shell_without_a_failure_first() -> None:
-    """It has the kernel's modules, and what scripts share."""
-    typed = ". /lib.sh; blog_on; echo on=$(cat $RNULL/enable)\nexit\n"
-    said = on_terminal("--kernel", "uml", "--mem", "256", "--shell", typed=typed)
+def test_a_shell_without_a_failure_first(work: Path) -> None:
+    """It has the kernel's modules, and what scripts share; what it leaves in /out is kept."""
+    typed = ". /lib.sh; blog_on; echo on=$(cat $RNULL/enable); echo 42 > /out/sum\nexit\n"
+    said = on_terminal("--kernel", "uml", "--mem", "256", "--shell", "--out", work, typed=typed)
     assert "on=1" in said and "blog-guest: exit 0" in said, said
+    assert (work / "out/sum").read_text() == "42\n"
 
 
 def on_terminal(*options: object, typed: str = "") -> str:
