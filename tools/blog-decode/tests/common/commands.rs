@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 
-//! Texts with commands, and below each what it prints, and its status.
+//! Texts with commands, and below each what it prints, and its status:
+//!
+//! ```text
+//! $ COMMAND
+//! > what it prints
+//! ? its status, if that is not 0
+//! % COMMAND with {} in the place of arguments
+//! | ARGUMENTS => what it prints, in one line (its status)
+//! ```
 
 use std::{
     collections::HashMap,
@@ -82,12 +90,7 @@ fn answered(text: &str, files: fn(&Rig)) -> String {
     let other = rig.path("other/other.ko");
     let other = other.exists().then(|| read_table(&other, |_| true).unwrap().unwrap());
     let other = other.map_or("no other".into(), |table| table.build_id_hex());
-    let mut all = String::new();
-    for line in text.lines().filter(|line| !line.starts_with(['>', '?'])) {
-        all += &format!("{line}\n");
-        let Some(command) = line.strip_prefix("$ ") else {
-            continue;
-        };
+    let run = |command: &str| {
         let output = Command::new("sh")
             .args(["-c", &format!("exec 2>&1; {command}")])
             .current_dir(rig.path(""))
@@ -100,13 +103,31 @@ fn answered(text: &str, files: fn(&Rig)) -> String {
         // The linker makes build IDs.
         let said = String::from_utf8(output.stdout).unwrap();
         let said = said.replace(&rig.id(), "$ID").replace(&other, "$OTHER_ID");
+        (said, output.status.code().unwrap_or(-1))
+    };
+    let (mut all, mut table) = (String::new(), "");
+    for line in text.lines().filter(|line| !line.starts_with(['>', '?'])) {
+        if let Some(row) = line.strip_prefix("| ") {
+            let arguments = row.split(" =>").next().unwrap_or_default();
+            let (said, status) = run(&table.replace("{}", arguments));
+            let said: Vec<_> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+            let status = if status == 0 { String::new() } else { format!(" ({status})") };
+            let row = format!("| {arguments} => {}{status}", said.join("; "));
+            all += &format!("{}\n", row.trim_end());
+            continue;
+        }
+        all += &format!("{line}\n");
+        table = line.strip_prefix("% ").unwrap_or(table);
+        let Some(command) = line.strip_prefix("$ ") else {
+            continue;
+        };
+        let (said, status) = run(command);
         for line in said.lines() {
             all += format!("> {line}").trim_end();
             all.push('\n');
         }
-        match output.status.code() {
-            Some(0) => {}
-            status => all += &format!("? {}\n", status.unwrap_or(-1)),
+        if status != 0 {
+            all += &format!("? {status}\n");
         }
     }
     all

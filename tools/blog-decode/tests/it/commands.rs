@@ -27,10 +27,17 @@ fn hundred() -> String {
     text
 }
 
-/// No records; times that go back; call sites 1 and 3, whose records have left their rings, two
+/// No records; the records of `snap`, and no losses; times that go back; call sites 1 and 3, whose records have left their rings, two
 /// while the snapshot was read, with a record that was cleared; and a stream of two pages.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("empty", "component 1 disk"),
+    (
+        "lossless",
+        "component 1 disk; ring 1 task 42 fio; page 1; call 1s 1 8u32 4096u64
+         call 2s 2 x0971756575651b5b324a -5i32; call 3s 3 1u8 3u32
+         ring 2 softirq 1; page 1 base 1s; call 2000000500 4
+         component 2 other; ring 1 task 7 kworker/0:1; page 1 base 1s; call 4s 1 1u32 2u64",
+    ),
     (
         "back",
         "component 1 disk; ring 1 task 42 fio records 0
