@@ -100,7 +100,7 @@ impl Calibration {
 
     /// By pairs in any order, and a nominal rate.
     fn by(is_ns: bool, hz: u64, mut pairs: Vec<ClockPair>) -> Self {
-        pairs.sort_by_key(|p| (p.clock, p.boot));
+        pairs.sort_by_key(|p| p.clock);
         pairs.dedup_by_key(|p| p.clock);
         Self {
             mono: lines(is_ns, hz, &pairs, |p| p.mono),
@@ -151,12 +151,7 @@ impl Calibration {
         };
         let pairs = self.pairs.iter().filter_map(of_pair).collect();
         match clock {
-            LogClock::Boot => {
-                let mut this = Self::by(true, 0, pairs);
-                // Also before the first pair, and in a sleep.
-                this.boot = vec![Line::with_hz(0, 0, 0)];
-                this
-            }
+            LogClock::Boot => Self::by(true, 0, pairs),
             LogClock::Mono => Self::by(self.is_ns, NS, pairs),
             LogClock::Local => Self::by(false, NS, pairs),
         }

@@ -272,8 +272,8 @@ impl Filter {
             return Ok(());
         };
         match boots.iter().any(|boot| since.on(boot) <= until.on(boot)) {
-            false if !boots.is_empty() => Err("--since is after --until".into()),
-            _ => Ok(()),
+            false => Err("--since is after --until".into()),
+            true => Ok(()),
         }
     }
 
