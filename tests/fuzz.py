@@ -15,26 +15,27 @@ import hashlib
 import io
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterable
 from pathlib import Path
 
 import vm
 
 TOP = vm.TOP
 FUZZ = TOP / "tools/blog-decode/fuzz"
-PROGRAMS = TOP / "target/release"
-TARGETS = sorted(path.stem for path in (FUZZ / "src/bin").glob("*.rs"))
+PROGRAM = TOP / "target/release/fuzz-blog-decode"
+# The rows of its table.
+TARGETS = sorted(re.findall(r'^    \("(\w+)", ', (FUZZ / "src/lib.rs").read_text(), re.MULTILINE))
 
 # An input that takes more seconds, or more megabytes, is a finding. (The limit for the heap
 # depends on the input, and is far lower: see src/lib.rs.)
 LIMITS = ["-timeout=60", "-rss_limit_mb=1024"]
 
 
-def build(targets: Iterable[str]) -> None:
+def build() -> None:
     """With libFuzzer as LLVM's package has it; if there is none, the crate libfuzzer-sys
     compiles its own."""
     env = dict(os.environ)
@@ -42,8 +43,7 @@ def build(targets: Iterable[str]) -> None:
         library = llvm / f"libclang_rt.fuzzer-{platform.machine()}.a"
         if library.exists():
             env["CUSTOM_LIBFUZZER_PATH"] = str(library)
-    bins = [f"--bin={target}" for target in targets]
-    subprocess.run([TOP / "scripts/build-decode", "--fuzz", *bins], check=True, env=env)
+    subprocess.run([TOP / "scripts/build-decode", "--fuzz"], check=True, env=env)
 
 
 class Target:
@@ -84,9 +84,10 @@ class Target:
         dictionary = FUZZ / "dictionaries" / self.name
         if dictionary.exists():
             words.insert(0, f"-dict={dictionary}")
+        env = {"BLOG_FUZZ_TARGET": self.name, "BLOG_FUZZ_SEEDS": str(self.built)}
         return subprocess.run(
-            [PROGRAMS / self.name, *words], env=os.environ | {"BLOG_FUZZ_SEEDS": str(self.built)},
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            [PROGRAM, *words], env=os.environ | env, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             errors="replace", check=False)  # fmt: skip
 
     def fuzz(self, seconds: int) -> subprocess.CompletedProcess[str]:
@@ -135,7 +136,7 @@ def main() -> int:
         shutil.copy(args.add, target.kept)
         target.pack()
         return 0
-    build([args.target])
+    build()
     if args.keep:
         target.merge()
         target.pack()

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def built() -> None:
-    fuzz.build(fuzz.TARGETS)
+    fuzz.build()
 
 
 @pytest.mark.parametrize("name", fuzz.TARGETS)

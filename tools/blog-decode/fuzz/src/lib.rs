@@ -16,10 +16,12 @@
 //! decode.rs     what targets share
 //! ```
 //!
-//! `src/bin/` has a program for each, `corpus/` its kept inputs, `dictionaries/` words that
-//! texts are made of. `tests/fuzz.py` builds and runs them.
+//! `src/bin/` has the program, `corpus/` the kept inputs of each target, `dictionaries/` words that
+//! texts are made of. `tests/fuzz.py` builds and runs it.
 
 #![allow(missing_docs)]
+
+use std::{env, sync::LazyLock};
 
 #[allow(dead_code, unreachable_pub)]
 #[path = "../../tests/common"]
@@ -89,15 +91,11 @@ pub fn run(name: &str, input: &[u8]) {
     );
 }
 
-/// The program of a target.
-#[macro_export]
-macro_rules! target {
-    ($name:literal) => {
-        libfuzzer_sys::fuzz_target!(
-            init: $crate::seeds::write($name),
-            |input: &[u8]| $crate::run($name, input)
-        );
-    };
+/// The target that this process runs.
+pub fn target() -> &'static str {
+    static NAME: LazyLock<String> =
+        LazyLock::new(|| env::var("BLOG_FUZZ_TARGET").expect("BLOG_FUZZ_TARGET"));
+    &NAME
 }
 
 #[cfg(test)]
