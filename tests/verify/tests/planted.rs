@@ -141,7 +141,7 @@ impl Case {
     fn snapshot(&self) -> Snapshot {
         let mut b = Builder::new();
         b.system(BOOT_ID);
-        b.component_with_losses(1, NAME, self.gone, self.loose);
+        b.component_of(1, NAME, self.gone, self.loose, 0);
         for plan in [&self.worker, &self.other, &self.timer].into_iter().chain(&self.shared) {
             b.ring(&plan.ring);
             for page in &plan.pages {

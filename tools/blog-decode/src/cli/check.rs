@@ -15,7 +15,7 @@ use super::{
 use crate::{
     accounts::{counts, lost, lost_sum},
     check::{check as of, Account, Checked},
-    output::json::Object,
+    output::json::line,
     snapshot::Snapshot,
     table::Table,
 };
@@ -78,14 +78,12 @@ fn print(file: &Snapshot, checked: &Checked, as_json: bool, out: &mut Vec<u8>) -
 
 fn contradictions(file: &Snapshot, checked: &Checked, out: &mut Vec<u8>) {
     for c in &checked.found {
-        let mut o = Object::new(out);
-        o.text("type", "contradiction");
-        o.text("component", c.place.as_ref().map(|p| &*p.component));
-        o.maybe("ring", c.place.as_ref().map(|p| p.ring));
-        o.text("snapshot", file.name.as_str());
-        o.text("kind", c.kind.name());
-        o.text("message", c.to_string().as_str());
-        o.end();
-        out.push(b'\n');
+        line(out, "contradiction", |o| {
+            o.text("component", c.place.as_ref().map(|p| &*p.component));
+            o.maybe("ring", c.place.as_ref().map(|p| p.ring));
+            o.text("snapshot", file.name.as_str());
+            o.text("kind", c.kind.name());
+            o.text("message", c.to_string().as_str());
+        });
     }
 }

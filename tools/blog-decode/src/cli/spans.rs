@@ -23,7 +23,7 @@ use crate::{
     field::{Field, Selector},
     key::{self, Tag},
     output::{
-        json::Object,
+        json::{line, Object},
         text::{escape_name, Line},
     },
     quantile::Quantiles,
@@ -184,29 +184,25 @@ impl Answer<'_> {
         sum_table().print([self.all], true, out);
         octave_table(1).print(self.all.octaves(), true, out);
         for (span, end) in self.slowest.iter() {
-            let mut o = Object::new(out);
-            o.text("type", "span");
-            o.number("length_ns", span.length);
-            o.flag("over_loss", span.is_over_loss);
-            self.key_json(span, &mut o);
-            o.key("start").extend_from_slice(self.object(span.line));
-            o.key("end").extend_from_slice(self.object(*end));
-            o.end();
-            out.push(b'\n');
+            line(out, "span", |o| {
+                o.number("length_ns", span.length);
+                o.flag("over_loss", span.is_over_loss);
+                self.key_json(span, o);
+                o.key("start").extend_from_slice(self.object(span.line));
+                o.key("end").extend_from_slice(self.object(*end));
+            });
         }
         let u = &self.unpaired;
-        let mut o = Object::new(out);
-        o.text("type", "unpaired");
-        o.number("starts", u.starts);
-        o.number("starts_before_loss", u.starts_before_loss);
-        o.number("ends", u.ends);
-        o.number("ends_after_loss", u.ends_after_loss);
-        o.number("dropped", u.dropped);
-        o.number("keyless", u.keyless);
-        o.number("spans_over_loss", u.over_loss);
-        o.number("backward", u.backward);
-        o.end();
-        out.push(b'\n');
+        line(out, "unpaired", |o| {
+            o.number("starts", u.starts);
+            o.number("starts_before_loss", u.starts_before_loss);
+            o.number("ends", u.ends);
+            o.number("ends_after_loss", u.ends_after_loss);
+            o.number("dropped", u.dropped);
+            o.number("keyless", u.keyless);
+            o.number("spans_over_loss", u.over_loss);
+            o.number("backward", u.backward);
+        });
     }
 }
 

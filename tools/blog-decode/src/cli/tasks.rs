@@ -2,8 +2,6 @@
 
 //! `tasks`: what each task did last, to standard output.
 
-use std::io::Write;
-
 use super::{
     args::{Jobs, Tasks},
     print::{has_color, Printer},
@@ -17,7 +15,11 @@ use crate::{
     chain::Chain,
     clock::Calibration,
     hang::{length, Branch, Kind, Node},
-    output::{json::Object, text::escape_name},
+    output::{
+        json::{line, list},
+        put,
+        text::escape_name,
+    },
     snapshot::{text, Snapshot},
     tasks::{collect, Answer, History, Line, State, Wanted},
 };
@@ -305,34 +307,27 @@ impl Page<'_> {
 
     fn json(&self, out: &mut Vec<u8>) {
         let (c, now) = (self.calibration(), self.answer.now);
-        let mut o = Object::new(out);
-        o.text("type", "tasks");
-        let system = self.file.system.as_ref();
-        o.text("release", system.map(|s| text(&s.release)).as_deref());
-        o.text("host", system.map(|s| text(&s.host)).as_deref());
-        o.text("boot_id", self.boot.id.as_deref());
-        o.number("clock", now);
-        o.number("boot_ns", c.boot(now));
-        o.number("wall_ns", c.real(now));
-        o.text("end", self.answer.end.name());
-        for state in State::ALL {
-            o.number(state.name(), self.count(state) as u64);
-        }
-        self.answer.hang.json(&self.answer.tasks, o.key("findings"));
-        o.end();
-        out.push(b'\n');
+        line(out, "tasks", |o| {
+            let system = self.file.system.as_ref();
+            o.text("release", system.map(|s| text(&s.release)).as_deref());
+            o.text("host", system.map(|s| text(&s.host)).as_deref());
+            o.text("boot_id", self.boot.id.as_deref());
+            o.number("clock", now);
+            o.number("boot_ns", c.boot(now));
+            o.number("wall_ns", c.real(now));
+            o.text("end", self.answer.end.name());
+            for state in State::ALL {
+                o.number(state.name(), self.count(state) as u64);
+            }
+            self.answer.hang.json(&self.answer.tasks, o.key("findings"));
+        });
         for h in self.answer.wanted() {
             self.json_task(h, out);
         }
     }
 
     fn json_chain(&self, out: &mut Vec<u8>, chain: &Chain) {
-        out.push(b'[');
-        for (n, link) in chain.links.iter().enumerate() {
-            if n != 0 {
-                out.push(b',');
-            }
-            let mut o = Object::new(out);
+        list(out, &chain.links, |link, o| {
             o.number("pid", link.pid);
             o.text("kind", link.kind_name());
             o.text("lock", format!("{:016x}", link.lock).as_str());
@@ -341,36 +336,32 @@ impl Page<'_> {
             o.text("holder_comm", comm.map(|comm| String::from_utf8_lossy(comm)).as_deref());
             o.flag("readers", link.readers);
             o.flag("ended", link.gone);
-            o.end();
-        }
-        out.push(b']');
+        });
     }
 
     fn json_task(&self, h: &History, out: &mut Vec<u8>) {
         let t = &h.task;
-        let mut o = Object::new(out);
-        o.text("type", "task");
-        o.text("boot_id", self.boot.id.as_deref());
-        o.number("pid", t.pid);
-        o.number("tgid", t.tgid);
-        o.text("comm", text(&t.comm).as_str());
-        o.text("state", t.state.name());
-        let letter = char::from(t.letter).to_string();
-        o.text("letter", Some(letter.as_str()).filter(|_| t.letter != 0));
-        o.maybe("cpu", t.cpu);
-        o.flag("kernel_thread", t.kernel);
-        o.flag("crashed", t.crashed);
-        o.maybe("silent_ns", h.last.map(|last| self.ago(last)));
-        let exited = (t.exit_clock != 0).then(|| self.ago(t.exit_clock));
-        o.maybe("exited_ns", exited);
-        o.maybe("reach_ns", h.reach.map(|from| self.ago(from)));
-        o.number("blocks", h.blocks as u64);
-        o.flag("deadlock", t.chain.deadlock);
-        self.json_chain(o.key("waits"), &t.chain);
-        list(o.key("records"), &h.records);
-        list(o.key("interrupts"), &h.interrupts);
-        o.end();
-        out.push(b'\n');
+        line(out, "task", |o| {
+            o.text("boot_id", self.boot.id.as_deref());
+            o.number("pid", t.pid);
+            o.number("tgid", t.tgid);
+            o.text("comm", text(&t.comm).as_str());
+            o.text("state", t.state.name());
+            let letter = char::from(t.letter).to_string();
+            o.text("letter", Some(letter.as_str()).filter(|_| t.letter != 0));
+            o.maybe("cpu", t.cpu);
+            o.flag("kernel_thread", t.kernel);
+            o.flag("crashed", t.crashed);
+            o.maybe("silent_ns", h.last.map(|last| self.ago(last)));
+            let exited = (t.exit_clock != 0).then(|| self.ago(t.exit_clock));
+            o.maybe("exited_ns", exited);
+            o.maybe("reach_ns", h.reach.map(|from| self.ago(from)));
+            o.number("blocks", h.blocks as u64);
+            o.flag("deadlock", t.chain.deadlock);
+            self.json_chain(o.key("waits"), &t.chain);
+            lines(o.key("records"), &h.records);
+            lines(o.key("interrupts"), &h.interrupts);
+        });
     }
 }
 
@@ -413,7 +404,7 @@ fn tree(rows: &[Branch]) -> Vec<String> {
 }
 
 /// Lines, each of which is an object, as a list.
-fn list(out: &mut Vec<u8>, lines: &[Line]) {
+fn lines(out: &mut Vec<u8>, lines: &[Line]) {
     out.push(b'[');
     for (n, line) in lines.iter().enumerate() {
         if n != 0 {
@@ -429,9 +420,4 @@ fn seconds(ns: i128) -> String {
     let us = ns.unsigned_abs() / 1000;
     let sign = if ns < 0 { "-" } else { "" };
     format!("{sign}{}.{:06}", us / 1_000_000, us % 1_000_000)
-}
-
-fn put(out: &mut Vec<u8>, args: std::fmt::Arguments<'_>) {
-    // Writing to a Vec doesn't fail.
-    let _ = out.write_fmt(args);
 }

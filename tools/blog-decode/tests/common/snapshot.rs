@@ -225,24 +225,10 @@ impl Builder {
     }
 
     pub fn component(&mut self, id: u32, name: &str) -> &mut Self {
-        self.component_with_losses(id, name, 0, [0; 8])
-    }
-
-    pub fn component_with_losses(
-        &mut self,
-        id: u32,
-        name: &str,
-        gone: u64,
-        lost: [u64; 8],
-    ) -> &mut Self {
-        self.component_of(id, name, gone, lost, 0)
+        self.component_of(id, name, 0, [0; 8], 0)
     }
 
     /// One that was cleared then, which version 1 doesn't tell.
-    pub fn cleared_component(&mut self, id: u32, name: &str, cleared: u64) -> &mut Self {
-        self.component_of(id, name, 0, [0; 8], cleared)
-    }
-
     pub fn component_of(
         &mut self,
         id: u32,

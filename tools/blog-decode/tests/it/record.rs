@@ -231,7 +231,7 @@ fn a_further_file_counts_nothing_that_earlier_ones_have() {
     b.system(BOOT_ID);
     clock(&mut b, SECOND);
     // Before the stream began, 10 records had gone, and 4 were lost.
-    b.component_with_losses(1, "disk", 10, lost(4, 0));
+    b.component_of(1, "disk", 10, lost(4, 0), 0);
     let mut ring = Ring::task(1, 3, 42, "dd");
     ring.lost = lost(3, 0);
     b.ring(&ring).page(&ring, &piece(3, 1, 0, &[SECOND, SECOND + 1]));
@@ -239,12 +239,12 @@ fn a_further_file_counts_nothing_that_earlier_ones_have() {
     b.released(1, 3, 2);
     cuts.push((b.bytes.len(), (10, lost(4, 0))));
     // Of 7 records that have gone since, 5 are in no ring of the stream; of 4 losses, one isn't.
-    b.component_with_losses(1, "disk", 17, lost(8, 0));
+    b.component_of(1, "disk", 17, lost(8, 0), 0);
     cuts.push((b.bytes.len(), (10, lost(5, 5))));
     let second = Ring::task(1, 3, 43, "cp");
     b.ring(&second).page(&second, &piece(3, 2, 0, &[2 * SECOND]));
     cuts.push((b.bytes.len(), (10, lost(5, 5))));
-    b.released(1, 3, 1).component_with_losses(1, "disk", 18, lost(8, 0));
+    b.released(1, 3, 1).component_of(1, "disk", 18, lost(8, 0), 0);
     let stream = as_stream(b.bytes);
     assert_eq!(gone(&stream), (10, lost(5, 5)));
     for (cut, expected) in cuts {

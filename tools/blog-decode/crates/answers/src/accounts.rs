@@ -15,7 +15,7 @@ use blog_decode_core::{
     boot::Boot,
     decode::Undecoded,
     merge::{Counts, Stream},
-    output::json::{boot as boot_json, ring, Object},
+    output::json::{boot as boot_json, line, ring, Object},
 };
 use blog_file::{
     record::cause_name,
@@ -94,50 +94,41 @@ impl Accounts<'_> {
     /// Objects for programs.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         for (s, c) in self.streams.iter().zip(&self.counts) {
-            let mut o = Object::new(out);
-            o.text("type", "ring");
-            boot_json(&self.boots[s.file()], &mut o);
-            ring(s, &s.last_writer(c), &mut o);
-            of_ring(s, c, &mut o);
-            o.end();
-            out.push(b'\n');
+            line(out, "ring", |o| {
+                boot_json(&self.boots[s.file()], o);
+                ring(s, &s.last_writer(c), o);
+                of_ring(s, c, o);
+            });
         }
         for (file, boot) in self.files.iter().zip(self.boots) {
             let mut all: Vec<_> = file.components.values().collect();
             all.sort_by_key(|c| c.id);
             for c in all {
-                let mut o = Object::new(out);
-                o.text("type", "ringless");
-                boot_json(boot, &mut o);
-                o.text("component", text(&c.name).as_str());
-                o.text("snapshot", file.name.as_str());
-                o.number("gone", c.gone_records);
-                lost(&c.lost, &mut o);
-                o.end();
-                out.push(b'\n');
+                line(out, "ringless", |o| {
+                    boot_json(boot, o);
+                    o.text("component", text(&c.name).as_str());
+                    o.text("snapshot", file.name.as_str());
+                    o.number("gone", c.gone_records);
+                    lost(&c.lost, o);
+                });
             }
         }
-        let mut o = Object::new(out);
-        o.text("type", "summary");
-        o.number("rings", self.streams.len() as u64);
-        o.number("shown", self.shown);
         let mut sum = Counts::default();
         self.counts.iter().for_each(|c| sum.add(c));
-        counts(&sum, &mut o);
         let mut all = [0; LOST_CAUSES];
         self.streams.iter().for_each(|s| add_lost(&mut all, &s.lost()));
-        lost(&all, &mut o);
-        o.number("undecoded", self.undecoded.sum());
-        let damage: Vec<String> = self
-            .files
-            .iter()
-            .filter(|f| f.damage.any())
-            .map(|f| format!("{}: {}", f.name, damage_text(&f.damage)))
-            .collect();
+        let damaged = self.files.iter().filter(|f| f.damage.any());
+        let damage: Vec<String> =
+            damaged.map(|f| format!("{}: {}", f.name, damage_text(&f.damage))).collect();
         let damage = damage.join("; ");
-        o.text("damage", (!damage.is_empty()).then_some(damage.as_str()));
-        o.end();
-        out.push(b'\n');
+        line(out, "summary", |o| {
+            o.number("rings", self.streams.len() as u64);
+            o.number("shown", self.shown);
+            counts(&sum, o);
+            lost(&all, o);
+            o.number("undecoded", self.undecoded.sum());
+            o.text("damage", (!damage.is_empty()).then_some(damage.as_str()));
+        });
     }
 }
 

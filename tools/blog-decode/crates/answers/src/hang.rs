@@ -13,7 +13,7 @@ use std::{cmp::Reverse, collections::HashMap};
 
 use blog_decode_core::{
     chain::Link,
-    output::{json::Object, text::escape_name},
+    output::{json::list, text::escape_name},
 };
 use blog_file::snapshot::text;
 use blog_wire::file::LockKind;
@@ -360,26 +360,17 @@ impl Hang {
 
     /// Writes the findings as a list.
     pub fn json(&self, tasks: &[History], out: &mut Vec<u8>) {
-        out.push(b'[');
-        for (n, finding) in self.findings.iter().enumerate() {
-            out.extend_from_slice(if n == 0 { b"" } else { b"," });
-            let mut o = Object::new(out);
+        list(out, &self.findings, |finding, o| {
             o.text("kind", finding.kind.name());
             o.text("text", finding.text.as_str());
             o.text("more", Some(finding.more.join(" ").as_str()).filter(|more| !more.is_empty()));
-            let pids = o.key("pids");
-            pids.push(b'[');
-            for (n, task) in finding.tasks.iter().enumerate() {
-                let comma = if n == 0 { "" } else { "," };
-                pids.extend_from_slice(format!("{comma}{}", tasks[*task].task.pid).as_bytes());
-            }
-            pids.push(b']');
+            let pids = finding.tasks.iter().map(|task| tasks[*task].task.pid.to_string());
+            let pids = pids.collect::<Vec<_>>().join(",");
+            o.key("pids").extend_from_slice(format!("[{pids}]").as_bytes());
             o.number("held_up", finding.held_up as u64);
             o.number("perhaps", finding.perhaps as u64);
             o.maybe("at_most_ns", finding.at_most);
-            o.end();
-        }
-        out.push(b']');
+        });
     }
 }
 

@@ -6,7 +6,7 @@ use std::{borrow::Cow, io::Write};
 
 use blog_decode_core::{
     boot::{self, Boot},
-    output::json::Object,
+    output::json::{self, Object},
 };
 
 type Text<'a, R> = Box<dyn Fn(&R) -> String + 'a>;
@@ -86,15 +86,13 @@ impl<'a, R> Table<'a, R> {
         if !as_json {
             return self.line(|_, text| text(row).into(), out);
         }
-        let mut o = Object::new(out);
-        o.text("type", self.kind);
-        for column in &self.columns {
-            if let Column::Json(json) = column {
-                json(row, &mut o);
+        json::line(out, self.kind, |o| {
+            for column in &self.columns {
+                if let Column::Json(json) = column {
+                    json(row, o);
+                }
             }
-        }
-        o.end();
-        out.push(b'\n');
+        });
     }
 
     fn line<'s>(

@@ -32,7 +32,10 @@ use blog_decode_core::{
     decode::{Decoder, Entry, Filter, Outcome},
     filter::matches_glob,
     merge::{Cause, EventKind, Stream},
-    output::{json::Object, text},
+    output::{
+        json::{list, Object},
+        text,
+    },
 };
 use blog_file::{
     record::{Item, Walk},
@@ -331,18 +334,6 @@ impl Answer {
 /// Rows of trees that a report has.
 const ROWS: usize = 200;
 const SECOND: i128 = 1_000_000_000;
-
-/// Writes an array of objects.
-fn list<T>(out: &mut Vec<u8>, items: impl Iterator<Item = T>, fill: impl Fn(T, &mut Object<'_>)) {
-    out.push(b'[');
-    for (n, item) in items.enumerate() {
-        out.extend_from_slice(if n == 0 { b"" } else { b"," });
-        let mut o = Object::new(out);
-        fill(item, &mut o);
-        o.end();
-    }
-    out.push(b']');
-}
 
 /// A task by thread id and end.
 type Key = (i32, u64);

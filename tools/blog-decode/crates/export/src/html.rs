@@ -41,7 +41,7 @@ use blog_decode_core::{
     merge::EventKind,
     output::{
         context,
-        json::Object,
+        json::{list, Object},
         text::{escape_lines, escape_name},
     },
     queue::Queue,
@@ -515,18 +515,6 @@ impl<'a, W: Write> Html<'a, W> {
 /// Whether indices of a list of so many have four bytes, and not two.
 fn wide(count: usize) -> bool {
     count > 1 << 16
-}
-
-/// Writes an array of objects.
-fn list<T>(out: &mut Vec<u8>, items: &[T], fill: impl Fn(&T, &mut Object<'_>)) {
-    out.push(b'[');
-    for (i, item) in items.iter().enumerate() {
-        out.extend_from_slice(if i == 0 { b"" } else { b"," });
-        let mut o = Object::new(out);
-        fill(item, &mut o);
-        o.end();
-    }
-    out.push(b']');
 }
 
 /// A name that is shown.

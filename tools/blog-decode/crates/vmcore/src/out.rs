@@ -7,22 +7,14 @@ use std::io::{self, Write};
 
 use crate::{
     record::Version,
-    snapshot::split::header,
+    snapshot::split::{header, section},
     wire::{
         field::Field,
-        file::{Clock, ClockPair, End, Kind, Page, PageEnd, SectionHeader, SECTION_MAGIC},
+        file::{Clock, ClockPair, End, Kind, Page, PageEnd},
         hits::Counts,
         page::PageInfo,
     },
 };
-
-/// A header with its checksum, which is its last field.
-fn summed<const N: usize>(mut header: [u8; N]) -> [u8; N] {
-    if let Some((rest, crc)) = header.split_last_chunk_mut() {
-        *crc = crc32fast::hash(rest).to_le_bytes();
-    }
-    header
-}
 
 /// A snapshot that is being written.
 pub(super) struct Out<W> {
@@ -40,21 +32,7 @@ impl<W: Write> Out<W> {
 
     /// Writes what is in `payload`, and empties it.
     fn section(&mut self, kind: Kind) -> io::Result<()> {
-        let payload = &self.payload;
-        let header = SectionHeader {
-            magic: SECTION_MAGIC,
-            kind: kind as u16,
-            flags: 0,
-            len: payload.len() as u64,
-            index: self.end.sections,
-            reserved: 0,
-            payload_crc: crc32fast::hash(payload),
-            crc: 0,
-        };
-        let padding = payload.len().next_multiple_of(8) - payload.len();
-        self.to.write_all(&summed(header.bytes()))?;
-        self.to.write_all(payload)?;
-        self.to.write_all(&[0; 8][..padding])?;
+        self.to.write_all(&section(kind, &self.payload, self.end.sections))?;
         self.payload.clear();
         self.end.sections = self.end.sections.wrapping_add(1);
         Ok(())

@@ -43,9 +43,7 @@
 //! With `--stats`, an object of `type` `"ring"` follows for each ring, and one of `type`
 //! `"summary"`; their keys are those of [`accounts`](crate::accounts).
 
-use std::io::Write;
-
-use super::{level_name, text::is_unsafe, Contexts};
+use super::{level_name, put, text::is_unsafe, Contexts};
 use crate::{
     blogfmt::{bytes::until_nul, descriptor::Shape},
     boot::Boot,
@@ -159,6 +157,31 @@ impl<'a> Object<'a> {
     pub fn end(self) {
         self.out.push(b'}');
     }
+}
+
+/// Appends a line with an object of this type.
+pub fn line(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut Object<'_>)) {
+    let mut o = Object::new(out);
+    o.text("type", kind);
+    fill(&mut o);
+    o.end();
+    out.push(b'\n');
+}
+
+/// Appends an array of objects.
+pub fn list<T>(
+    out: &mut Vec<u8>,
+    items: impl IntoIterator<Item = T>,
+    fill: impl Fn(T, &mut Object<'_>),
+) {
+    out.push(b'[');
+    for (i, item) in items.into_iter().enumerate() {
+        out.extend_from_slice(if i == 0 { b"" } else { b"," });
+        let mut o = Object::new(out);
+        fill(item, &mut o);
+        o.end();
+    }
+    out.push(b']');
 }
 
 /// Whether a text is a number that 64 bits with a sign hold.
@@ -448,23 +471,17 @@ fn argument(v: Value<'_>, o: &mut Object<'_>) {
         View::Option(Some(v)) | View::Result(Ok(v)) => argument(v, o),
         View::Derived(_, variant, fields) => {
             o.text("text", variant.name.as_str());
-            let mut list = fields.enumerate().peekable();
-            if list.peek().is_none() {
+            let mut fields = fields.enumerate().peekable();
+            if fields.peek().is_none() {
                 return;
             }
-            let out = o.key("fields");
-            out.push(b'[');
-            for (i, (name, v)) in list {
-                out.extend_from_slice(if i == 0 { b"" } else { b"," });
-                let mut o = Object::new(out);
+            list(o.key("fields"), fields, |(i, (name, v)), o| {
                 match variant.shape {
                     Shape::Tuple => o.text("name", i.to_string().as_str()),
                     _ => o.text("name", name),
                 }
-                argument(v, &mut o);
-                o.end();
-            }
-            out.push(b']');
+                argument(v, o);
+            });
         }
         View::Private(hash) => o.text("text", &*private(hash)),
         View::BadTag(_, tag) => o.number("value", tag),
@@ -505,9 +522,4 @@ fn escape(bytes: &[u8], out: &mut Vec<u8>) {
             out.extend_from_slice("\u{fffd}".as_bytes());
         }
     }
-}
-
-fn put(out: &mut Vec<u8>, args: std::fmt::Arguments<'_>) {
-    // Writing to a Vec doesn't fail.
-    let _ = out.write_fmt(args);
 }

@@ -8,7 +8,7 @@ pub mod json;
 pub mod template;
 pub mod text;
 
-use std::sync::Arc;
+use std::{fmt::Arguments, io::Write, sync::Arc};
 
 use crate::{
     blogfmt::bytes::until_nul,
@@ -34,6 +34,12 @@ pub enum Time {
     Raw,
     /// Seconds since the line before.
     Delta,
+}
+
+/// Appends text.
+pub fn put(out: &mut Vec<u8>, text: Arguments<'_>) {
+    // Writing to a Vec doesn't fail.
+    let _ = out.write_fmt(text);
 }
 
 /// Name of a level.

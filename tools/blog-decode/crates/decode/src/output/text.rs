@@ -11,11 +11,9 @@
 //! A message is data from a driver, which may have it from anywhere: control characters are shown
 //! as `\x1b`, and further lines are indented, so that none can pass for a line of its own.
 
-use std::io::Write;
-
 use regex::bytes::Regex;
 
-use super::{context, level_name, time_of, Contexts, Time};
+use super::{context, level_name, put, time_of, Contexts, Time};
 use crate::{
     calendar::push_local,
     decode::Entry,
@@ -339,11 +337,6 @@ fn escaped(text: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(text);
     escape_from(out, start);
-}
-
-fn put(out: &mut Vec<u8>, args: std::fmt::Arguments<'_>) {
-    // Writing to a Vec doesn't fail.
-    let _ = out.write_fmt(args);
 }
 
 /// Makes a message that was appended since `start` safe for a terminal and for line-wise tools.
