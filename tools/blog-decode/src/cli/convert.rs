@@ -331,12 +331,20 @@ fn to_perfetto(
 
 #[cfg(feature = "parquet")]
 fn parquet(each: &mut EntryWriter<'_, '_>, path: &Path) -> io::Result<ConvertNotes> {
-    use crate::export::parquet::{packer, Parquet};
+    use crate::export::parquet::{packer, MadeRows, Parquet, RowWork};
 
     std::thread::scope(|scope| {
-        let packer = packer(scope, usize::from(each.threads > 1 && !each.has_logs))?;
+        let is_shared = each.threads > 1 && !each.has_logs;
+        let packer = packer(scope, if is_shared { 2 } else { 0 })?;
         let mut rows = Parquet::new(path, packer);
-        each.run(|entry| rows.entry(entry))?;
+        match each.has_logs {
+            false => each.run_by(|| RowWork, |made| rows.add(made))?,
+            true => each.run(|entry| {
+                let mut made = MadeRows::default();
+                made.push(entry);
+                rows.add(&mut made)
+            })?,
+        }
         let odd = ConvertNotes { left_out: rows.left_out, ..Default::default() };
         rows.end()?;
         Ok(odd)

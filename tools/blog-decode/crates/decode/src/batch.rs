@@ -227,15 +227,20 @@ impl<'a> Decoder<'a> {
         mut work: W,
         mut take: impl FnMut(&mut W::Made) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (mut made, mut result, mut count) = (W::Made::default(), Ok(()), 0);
+        let (mut made, mut result, mut batch) = (W::Made::default(), Ok(()), 0);
         self.live.with_message = work.needs_messages();
-        while result.is_ok() && self.advance() {
+        while self.advance() {
+            // By as many events as with other threads.
+            let now = (self.done - 1) / EVENTS as u64;
+            if now != batch {
+                batch = now;
+                result = take(&mut made);
+                if result.is_err() {
+                    break;
+                }
+            }
             let Some(entry) = &mut self.entry else { break };
             work.entry(entry, &mut made);
-            count += 1;
-            if count % EVENTS == 0 {
-                result = take(&mut made);
-            }
         }
         self.tick = None;
         result.and_then(|()| take(&mut made))

@@ -480,7 +480,7 @@ pub struct Decoder<'a> {
     threads: usize,
     pub(crate) tick: Option<Box<dyn FnMut(u64)>>,
     /// How many records and losses are done.
-    done: u64,
+    pub(crate) done: u64,
 }
 
 /// It reports how far it is after so many records or losses.

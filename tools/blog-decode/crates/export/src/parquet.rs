@@ -7,15 +7,17 @@
 //! only in the path. An argument is its text if it is a string, nothing if it is `None` or `()`,
 //! and else as in [`json`](blog_decode_core::output::json). Bytes that are no UTF-8 become U+FFFD.
 //!
-//! Rows wait in memory, [`LIMIT`] bytes of them at most, and twice as many while they are written. Then the directory with most of them gets
-//! another file, so no file stays open, however many directories there are. A file has one row
-//! group. Its statistics let an engine skip it when it asks for another time.
+//! Other threads make rows of entries ([`RowWork`]), and write them. Rows wait in memory, [`LIMIT`]
+//! bytes of them at most, and four times as many while they are written. Then the directory with
+//! most of them gets another file, so no file stays open, however many directories there are. A
+//! file has one row group. Its statistics let an engine skip it when it asks for another time.
 
 use std::{
     collections::HashMap,
     fs::{self, File},
     io, iter, mem,
     path::{Path, PathBuf},
+    ptr,
     sync::Arc,
     thread::Scope,
 };
@@ -36,6 +38,7 @@ use parquet::{
 };
 
 use blog_decode_core::{
+    batch::Work,
     boot::Boot,
     calendar::push_iso8601,
     decode::Entry,
@@ -123,9 +126,9 @@ struct Column {
     /// For each row, or argument, how much of its path is there.
     depths: Vec<i16>,
     numbers: Vec<i64>,
-    /// Texts, one after the other, and where each ends.
+    /// Texts, and where each starts and ends: the same as the one before is there once.
     text: Vec<u8>,
-    ends: Vec<usize>,
+    places: Vec<(u32, u32)>,
 }
 
 impl Column {
@@ -137,18 +140,32 @@ impl Column {
 
     fn text(&mut self, depth: i16, text: Option<&[u8]>) {
         self.depths.push(depth);
-        if let Some(text) = text {
+        let Some(text) = text else { return };
+        let last = self.places.last().copied();
+        let last = last.filter(|(from, to)| &self.text[*from as usize..*to as usize] == text);
+        let place = last.unwrap_or_else(|| {
+            let from = self.text.len() as u32;
             match std::str::from_utf8(text) {
                 Ok(_) => self.text.extend_from_slice(text),
                 Err(_) => self.text.extend(String::from_utf8_lossy(text).as_bytes()),
             }
-            self.ends.push(self.text.len());
-        }
+            (from, self.text.len() as u32)
+        });
+        self.places.push(place);
+    }
+
+    /// Takes the rows of another one.
+    fn append(&mut self, other: &mut Self) {
+        let from = self.text.len() as u32;
+        self.depths.append(&mut other.depths);
+        self.numbers.append(&mut other.numbers);
+        self.text.append(&mut other.text);
+        self.places.extend(other.places.drain(..).map(|(start, end)| (from + start, from + end)));
     }
 
     /// As many bytes as it takes.
     fn bytes(&self) -> usize {
-        self.text.len() + 8 * (self.ends.len() + self.numbers.len()) + 2 * self.depths.len()
+        self.text.len() + 8 * (self.places.len() + self.numbers.len()) + 2 * self.depths.len()
     }
 
     fn write(self, repeated: Option<&[i16]>, to: &mut ColumnWriter<'_>) -> Written<()> {
@@ -158,12 +175,10 @@ impl Column {
                 to.write_batch(&self.numbers, depths, repeated)?;
             }
             ColumnWriter::ByteArrayColumnWriter(to) => {
-                let (all, mut start) = (ByteArray::from(self.text), 0);
-                let texts = self.ends.iter().map(|&end| {
-                    let text = all.slice(start, end - start);
-                    start = end;
-                    text
-                });
+                let all = ByteArray::from(self.text);
+                let text =
+                    |(from, to): &(u32, u32)| all.slice(*from as usize, (to - from) as usize);
+                let texts = self.places.iter().map(text);
                 to.write_batch(&texts.collect::<Vec<_>>(), depths, repeated)?;
             }
             _ => {}
@@ -182,6 +197,8 @@ pub struct Rows {
     /// For each argument, and each row without any: whether it is not a row's first.
     repeated: Vec<i16>,
     count: u64,
+    /// As many as were taken from others.
+    bytes: usize,
 }
 
 impl Rows {
@@ -215,9 +232,20 @@ impl Rows {
         }
     }
 
-    fn bytes(&self) -> usize {
-        let columns = iter::once(&self.time).chain(&self.columns).chain(&self.arguments);
-        columns.map(Column::bytes).sum::<usize>() + 2 * self.repeated.len()
+    /// All columns.
+    fn columns(&mut self) -> impl Iterator<Item = &mut Column> {
+        iter::once(&mut self.time).chain(&mut self.columns).chain(&mut self.arguments)
+    }
+
+    /// Takes those of another one; the answer is how many bytes they are.
+    fn append(&mut self, mut other: Self) -> usize {
+        let bytes = other.columns().map(|column| column.bytes()).sum::<usize>();
+        let bytes = bytes + 2 * other.repeated.len();
+        self.columns().zip(other.columns()).for_each(|(to, from)| to.append(from));
+        self.repeated.append(&mut other.repeated);
+        self.count += other.count;
+        self.bytes += bytes;
+        bytes
     }
 
     fn write(self, file: File, (schema, properties): Form) -> Written<()> {
@@ -235,6 +263,43 @@ impl Rows {
         group.close()?;
         file.close()?;
         Ok(())
+    }
+}
+
+/// Rows of entries, by day and boot.
+#[derive(Default)]
+pub struct MadeRows<'a> {
+    parts: Vec<(i64, &'a Boot, Rows)>,
+    /// Records and losses whose times no reader can hold.
+    left_out: u64,
+}
+
+impl<'a> MadeRows<'a> {
+    /// Adds an entry.
+    pub fn push(&mut self, entry: &Entry<'a>) {
+        let Ok(time) = i64::try_from(entry.real()) else {
+            // Without a date, it would be in a directory that pandas gives up on.
+            self.left_out += 1;
+            return;
+        };
+        let (day, boot) = (time.div_euclid(DAY), entry.boot);
+        let is_it = |part: &(i64, &Boot, Rows)| part.0 == day && ptr::eq(part.1, boot);
+        let at = self.parts.iter().rposition(is_it).unwrap_or_else(|| {
+            self.parts.push((day, boot, Rows::default()));
+            self.parts.len() - 1
+        });
+        self.parts[at].2.push(time, entry);
+    }
+}
+
+/// Makes rows.
+pub struct RowWork;
+
+impl<'a> Work<'a> for RowWork {
+    type Made = MadeRows<'a>;
+
+    fn entry(&mut self, entry: &mut Entry<'a>, made: &mut MadeRows<'a>) {
+        made.push(entry);
     }
 }
 
@@ -283,21 +348,16 @@ impl<'a> Parquet<'a> {
         }
     }
 
-    /// Adds a row.
-    pub fn entry(&mut self, entry: &Entry<'_>) -> io::Result<()> {
-        let Ok(time) = i64::try_from(entry.real()) else {
-            // Without a date, it would be in a directory that pandas gives up on.
-            self.left_out += 1;
-            return Ok(());
-        };
-        let index = self.directory(time, entry.boot);
-        let rows = &mut self.directories[index].rows;
-        let before = rows.bytes();
-        rows.push(time, entry);
-        self.bytes += rows.bytes() - before;
+    /// Takes rows in.
+    pub fn add(&mut self, made: &mut MadeRows<'_>) -> io::Result<()> {
+        self.left_out += mem::take(&mut made.left_out);
+        for (day, boot, rows) in made.parts.drain(..) {
+            let index = self.directory(day, boot);
+            self.bytes += self.directories[index].rows.append(rows);
+        }
         if self.bytes > LIMIT {
             let all = self.directories.iter().enumerate();
-            if let Some((most, _)) = all.max_by_key(|(_, d)| d.rows.bytes()) {
+            if let Some((most, _)) = all.max_by_key(|(_, d)| d.rows.bytes) {
                 self.flush(most)?;
             }
         }
@@ -305,13 +365,13 @@ impl<'a> Parquet<'a> {
     }
 
     /// The directory of a row.
-    fn directory(&mut self, time: i64, boot: &Boot) -> usize {
+    fn directory(&mut self, day: i64, boot: &Boot) -> usize {
         // Several boots may have no id, and one path.
-        let key = boot.id.is_some().then_some((time.div_euclid(DAY), boot.index));
+        let key = boot.id.is_some().then_some((day, boot.index));
         if let Some(index) = key.and_then(|key| self.known.get(&key)) {
             return *index;
         }
-        let path = partition(time, &boot.host, boot.id.as_deref());
+        let path = partition(day, &boot.host, boot.id.as_deref());
         let known = self.directories.iter().position(|d| d.path == path);
         let index = known.unwrap_or_else(|| {
             let rows = Rows::default();
@@ -334,7 +394,7 @@ impl<'a> Parquet<'a> {
             return Ok(());
         }
         let rows = mem::take(&mut directory.rows);
-        self.bytes -= rows.bytes();
+        self.bytes -= rows.bytes;
         let dir = self.dir.join(&directory.path);
         fs::create_dir_all(&dir)?;
         let file = File::create_new(dir.join(format!("part-{}.parquet", directory.parts)))?;
@@ -346,9 +406,9 @@ impl<'a> Parquet<'a> {
 }
 
 /// The directory of a row.
-fn partition(time: i64, host: &str, boot: Option<&str>) -> PathBuf {
+fn partition(day: i64, host: &str, boot: Option<&str>) -> PathBuf {
     let mut date = Vec::new();
-    push_iso8601(&mut date, time.into(), 0, false);
+    push_iso8601(&mut date, i128::from(day) * i128::from(DAY), 0, false);
     date.truncate(b"2026-11-23".len());
     let date = String::from_utf8_lossy(&date);
     let (host, boot) = (escaped(host), escaped(boot.unwrap_or("")));
