@@ -273,11 +273,23 @@ fn versions_without_a_writer() {
     check((bytes, dir), &[("text.txt", "-l"), ("csv.txt", "--csv")]);
 }
 
+/// What all traces have, and the classes of call sites.
+fn metadata(path: &Path) -> [Vec<u8>; 2] {
+    let text = fs::read_to_string(path.join("metadata")).unwrap();
+    // After those of lines and of losses.
+    let (at, _) = text.match_indices("\nevent {").nth(2).unwrap();
+    let (all, sites) = text.split_at(at);
+    [all.into(), sites.into()]
+}
+
 #[test]
 fn ctf() {
-    let metadata = |path: &Path| fs::read(path.join("metadata")).unwrap();
+    let all = |path: &Path| metadata(path)[0].clone();
+    let events = |path: &Path| metadata(path)[1].clone();
     let records = |path: &Path| fs::read(path.join("records")).unwrap();
-    convert("ctf", &[("ctf/metadata", metadata), ("ctf/records", records)]);
+    let files: [(&str, Bytes); 3] =
+        [("ctf/metadata", all), ("ctf/events", events), ("ctf/records", records)];
+    convert("ctf", &files);
 }
 
 #[test]
