@@ -2,12 +2,11 @@
 """The output of "blog-decode convert" for fleets, read by others.
 
 DuckDB reads Parquet, and OpenTelemetry's own definitions read OTLP. There are snapshots of four
-machines; on each, a span is a microsecond longer than on the one before. And five answers of
+machines; on each, a span is a microsecond longer than on the one before. And answers of
 blog-decode are those of SQL over the records: an oracle that shares no code with it.
 """
 
 import json
-import os
 import re
 import textwrap
 from collections import Counter, defaultdict
@@ -94,46 +93,6 @@ def test_queries_of_the_page(fleet: Path, decoder: Path, sh: Run) -> None:
     assert hung == before.most_common()
 
 
-def test_the_job_of_the_page(fleet: Path, decoder: Path, sh: Run, tmp_path: Path) -> None:
-    """Directories that several jobs have made are one table."""
-    page = (TOP / "Documentation/blog/fleet.rst").read_text()
-    found = re.search(r"^  # (find snaps .*\n.*)$", page, re.MULTILINE)
-    assert found
-    (tmp_path / "snaps").symlink_to(fleet)
-    (tmp_path / "side-tables").symlink_to(fleet)
-    (tmp_path / "tables").mkdir()
-    sh("sh", "-ec", found[1].replace("find snaps", "find snaps/").replace("-n 250", "-n 2"),
-       cwd=tmp_path, env=os.environ | {"PATH": f"{decoder.parent}:{os.environ['PATH']}"})  # fmt: skip
-    assert len([*(tmp_path / "tables").glob("job=*")]) == HOSTS / 2
-    rows = duckdb.execute(
-        f"SELECT count(*) FROM read_parquet('{tmp_path}/tables/**/*.parquet',"
-        " hive_partitioning = true) WHERE kind = 'record'"
-    ).fetchall()
-    assert rows == [(RECORDS,)]
-
-
-def test_a_damaged_snapshot_is_told(fleet: Path, decoder: Path, sh: Run) -> None:
-    """It is not fatal: the table has all records of the others, and its readable ones."""
-    damaged = fleet / "damaged.snap"
-    whole = (fleet / "host0.snap").read_bytes()
-    damaged.write_bytes(whole[: len(whole) - 100])
-    rest = sorted(fleet.glob("host[1-9].snap"))
-    done = sh(decoder, "convert", "--to", "parquet", "-o", fleet / "partly", "-s", fleet / "log.ko",
-              damaged, *rest, status=(1,))  # fmt: skip
-    assert "damaged.snap" in done
-    rows = duckdb.execute(
-        f"SELECT host, count(*) FROM read_parquet('{fleet}/partly/**/*.parquet',"
-        " hive_partitioning = true) WHERE kind = 'record' GROUP BY host"
-    ).fetchall()
-    counts = dict(rows)
-    assert all(counts[f"host{n}"] == 2 * (20 + n) + 1 for n in range(1, HOSTS))
-    # Its last page is cut off, and it has no other.
-    said = sh(decoder, "stats", "--by", "host", "--json", "-s", fleet / "log.ko", damaged,
-              status=(0, 1))  # fmt: skip
-    left = sum(json.loads(line).get("records", 0) for line in said.splitlines() if line[0] == "{")
-    assert counts.get("host0", 0) == left < 41
-
-
 @pytest.fixture(scope="module")
 def requests(fleet: Path) -> list[logs_service_pb2.ExportLogsServiceRequest]:
     """By OpenTelemetry's definitions, no field of which is unknown."""
@@ -141,32 +100,22 @@ def requests(fleet: Path) -> list[logs_service_pb2.ExportLogsServiceRequest]:
     return [json_format.Parse(line, logs_service_pb2.ExportLogsServiceRequest()) for line in lines]
 
 
-Requests = list[logs_service_pb2.ExportLogsServiceRequest]
-
-
-def test_otlp_resources(requests: Requests) -> None:
-    """Each host is one."""
-    resources = [
-        {a.key: a.value.string_value for a in logs.resource.attributes}
-        for request in requests
-        for logs in request.resource_logs
-    ]
-    assert sorted(r["host.name"] for r in resources) == [f"host{n}" for n in range(HOSTS)]
-    assert all(r["os.type"] == "linux" and len(r["blog.boot_id"]) == 32 for r in resources)
-
-
 def test_otlp_has_what_blog_decode_prints(
-    fleet: Path, requests: Requests, decoder: Path, sh: Run
+    fleet: Path, requests: list[logs_service_pb2.ExportLogsServiceRequest], decoder: Path, sh: Run
 ) -> None:
-    """All messages with their times, places and arguments."""
+    """All messages with their times, places and arguments; each host is a resource."""
     said = objects(decoder, sh, "--json", *inputs(fleet))
     wanted = Counter(
         (o["wall_ns"], o["message"], o["line"], o["pid"]) for o in said if o["type"] == "record"
     )
     got = Counter[Any]()
+    hosts = []
     lost = 0
     for request in requests:
         for logs in request.resource_logs:
+            of = {a.key: a.value.string_value for a in logs.resource.attributes}
+            assert of["os.type"] == "linux" and len(of["blog.boot_id"]) == 32
+            hosts.append(of["host.name"])
             for scope in logs.scope_logs:
                 assert scope.scope.name == "disk"
                 for r in scope.log_records:
@@ -186,6 +135,7 @@ def test_otlp_has_what_blog_decode_prints(
     assert got == wanted
     assert sum(got.values()) == RECORDS
     assert lost == LOST
+    assert sorted(hosts) == [f"host{n}" for n in range(HOSTS)]
 
 
 NEWCOMER = TOP / "tools/blog-decode/tests/newcomer"
@@ -253,33 +203,6 @@ def test_counts_are_those_of_the_records(log: Log, by: str) -> None:
             for o in said
         }
         assert len(said) == len(got) and got == wanted
-
-
-@pytest.mark.parametrize(
-    ("condition", "sql"),
-    [
-        (
-            "arg.bytes >= 4k && arg.op == 'Read'",
-            "num(args, 'bytes') >= 4096 AND txt(args, 'op') = 'Read'",
-        ),
-        (
-            "!(comm == fio) || context == softirq",
-            "comm IS DISTINCT FROM 'fio' OR context = 'softirq'",
-        ),
-    ],
-)
-def test_conditions_choose_the_same(log: Log, condition: str, sql: str) -> None:
-    """Counted by "show", "stats" and "sites"."""
-    ((wanted,),) = log.ask(f"SELECT count(*) FROM log WHERE type = 'record' AND ({sql})")
-    shown = log.run(log.decoder, "--count", "-w", condition, *log.words[1:], status=(0, 1))
-    # If there is none, standard error says so.
-    assert int(shown.splitlines()[0]) == wanted
-    said = log.command("stats", "-w", condition)
-    rows = log.ask(
-        f"SELECT file, line, format, count(*) FROM log WHERE type = 'record' AND ({sql}) GROUP BY ALL"
-    )
-    got = {(o["by"]["file"], o["by"]["line"], o["by"]["format"]): o["records"] for o in said}
-    assert got == {row[:3]: row[3] for row in rows}
 
 
 def test_spans_are_those_of_the_records(log: Log) -> None:
