@@ -2,7 +2,6 @@
 """Probes in running kernels, by blog-decode: what they record is what the shell knows, what ftrace
 records of the same functions, and enough to find a hang that no message explains."""
 
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -81,25 +80,3 @@ def test_a_hang_is_found(work: Path, programs: dict[str, Path], decoder: Path, s
         assert queued[-1] not in done, lines[-5:]
         tasks = sh(decoder, "tasks", *source)
         assert queued[-1] in tasks, tasks
-
-
-@pytest.mark.kernels("stock")
-def test_costs(work: Path, programs: dict[str, Path], sh: Run) -> None:
-    """In instructions. The page's table is of one kernel, and others may differ a little."""
-    kernel, cost = vm.kernel("stock"), work / "cost"
-    sh("cc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o", cost, HERE / "cost.c")
-    result = vm.run(work / "costs", kernel, HERE / "cost.sh", files=kernel.files(),
-                    programs=programs | {"bin/cost": cost}, machine=vm.Machine(icount=True),
-                    seconds=PATIENCE, warn=True)  # fmt: skip
-    assert not result.problem, result.told()
-    costs = dict(re.findall(r"cost (\S+) (\d+)", result.told()))
-    base = int(costs.pop("none"))
-    measured = {name: int(cost) - base for name, cost in costs.items()}
-    page = (TOP / "Documentation/blog/probes.rst").read_text()
-    rows = re.findall(r"^.*?  (\d[\d,]*) +(\d[\d,]*|-) +(\d[\d,]*|-)$", page, re.MULTILINE)
-    said = [int(cell.replace(",", "")) for row in rows for cell in row if cell != "-"]
-    names = ["blog-entry", "kprobe-event", "fprobe-event", "blog-entry-2", "kprobe-event-2",
-             "blog-return", "kretprobe-event", "fprobe-return-event"]  # fmt: skip
-    assert len(said) == len(names) == len(measured)
-    for name, figure in zip(names, said, strict=True):
-        assert figure == pytest.approx(measured[name], rel=0.25), (name, measured)

@@ -28,7 +28,6 @@ empty() {
 	done
 	each enable 1
 }
-sum() { echo $(($(get "$1" "$BLOG/ceph/stats") + $(get "$1" "$BLOG/libceph/stats"))); }
 in_root() { chroot $C /usr/bin/env -i PATH=/usr/sbin:/usr/bin HOME=/root LC_ALL=C "$@"; }
 now() { cut -d' ' -f1 /proc/uptime; }
 
@@ -59,65 +58,20 @@ storm() {
 	in_root bash -c 'mkdir /mnt/storm && cd /mnt/storm && for ((i = 0; i < $1; i++)); do echo > f$i; done &&
 		ls -l > /dev/null && cd / && rm -r /mnt/storm' - "$1" || die "storm"
 }
-load() {
-	in_root /tmp/fio --name=load --filename=/mnt/load --size=8m --bs=16k --rw=randrw --direct=1 \
-		--ioengine=psync --time_based --runtime="$1" --output-format=terse --terse-version=3 \
-		--randseed=1 > /tmp/fio.out || die "fio"
-	# operations a second: reads and writes
-	cut -d';' -f8,49 /tmp/fio.out | tail -n 1 | tr ';' ' '
-}
 
 # --- what is recorded is what is printed ---------------------------------------------
 
 empty 65536 8192
 each print +pml
 storm 20
-load 1 > /dev/null
+in_root /tmp/fio --name=load --filename=/mnt/load --size=8m --bs=16k --rw=randrw --direct=1 \
+	--ioengine=psync --time_based --runtime=1 --randseed=1 > /tmp/fio.out || die "fio"
 each print -pml
 each enable 0
 each save printed
 dmesg > /out/printed
 dmesg -c > /dev/null
 say "compared"
-
-# --- what it costs --------------------------------------------------------------------
-
-: > /out/rounds
-# measure MODE: one line: mode, files and operations a second, records of both
-measure() {
-	records=$(sum records)
-	start=$(now)
-	storm "$files"
-	end=$(now)
-	echo "$1 $start $end $files $(load "$seconds") $(($(sum records) - records)) $(now)" >> /out/rounds
-}
-empty 16384 64
-for round in $(seq "$rounds"); do
-	each enable 0
-	measure off
-	each enable 1
-	measure captured
-	each enable 0
-	each print +p
-	measure printed
-	each print -p
-	dmesg -c > /dev/null
-	say "round $round"
-done
-each enable 1
-
-# --- many threads -----------------------------------------------------------------------
-
-empty 16384 64
-before=$(sum bytes)
-# shellcheck disable=SC2016 # bash's
-in_root bash -c 'for ((i = 0; i < 1000; i++)); do (: < /mnt/load; sleep 100) & done; touch /tmp/started; wait' &
-until [ -e $C/tmp/started ]; do sleep 1; done
-sleep 10
-echo "$before $(sum bytes) $(sum rings_live)" > /out/threads
-in_root pkill -9 sleep
-wait
-say "threads"
 
 # --- stalls -------------------------------------------------------------------------------
 
