@@ -5,7 +5,7 @@ There are not all combinations: every scene and every form of a dump occurs, and
 each kind. The long form has more of each.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 # makedumpfile's options for each form that is made of a raw dump of kdump's.
 FORMS = {
@@ -60,14 +60,11 @@ class Case:
     makedumpfile: str = ""
     # At least so many places.
     stops: int = 0
-    # How often the dumps of these forms are damaged and read again.
-    damage: dict[str, int] = field(default_factory=dict)
 
 
 SHORT = [
     Case("softirq-kdump", "softirq", "kdump",
-         ("raw", "d0-zlib", "d31-lzo", "d31-zstd", "d31-flat", "d31-elf"), mem=512,
-         damage={"d31-lzo": 40, "d31-elf": 120}),
+         ("raw", "d0-zlib", "d31-lzo", "d31-zstd", "d31-flat", "d31-elf"), mem=512),
     Case("abba-elf", "abba", "qemu", ("elf",), levels=4),
     Case("lost-live", "lost", "live", ("kdump-zlib", "elf"), mem=512),
     Case("lost-sysrq", "lost", "kdump", ("stream",), levels=4, sysrq=True,
@@ -104,7 +101,5 @@ LONG = [
     Case("softirq-mask", "softirq", "kdump", ("d31-zlib",), flavour="x86-y"),
     Case("lockup-zlib", "lockup", "qemu", ("kdump-zlib",), mem=512, levels=4, flavour="x86-y"),
     Case("record-each", "record", "steps", ("elf",), settings="at=1 every=1", stops=40),
-    Case("lost-damage", "lost", "kdump", ("d31-elf", "d31-lzo", "d31-flat"), sysrq=True,
-         damage={"d31-elf": 4000, "d31-lzo": 1000, "d31-flat": 500}),
     Case("turn-each", "turn", "steps", ("elf",), settings="at=1 every=7", stops=60),
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 import vm
 from conftest import TOP, Run, for_guest
-from crash import cases, check, damage, truth
+from crash import cases, check, truth
 from crash.cases import Case
 from crash.check import Tools, Wrong
 from crash.truth import Truth
@@ -238,8 +238,6 @@ def test_case(
                 look(dump, facts)
                 if case.capture == "kdump" and form == case.forms[0]:
                     said(f"{case.name}, {form}: helpers {by_helpers(tools, dump)}")
-                if number := case.damage.get(form):
-                    said(f"{case.name}, {form}: {damage.run(tools, dump, work, number, seed=1)}")
                 dump.unlink()
     except vm.Ended as error:
         raise vm.Ended(f"{error}\n{guest.tail()}") from None
