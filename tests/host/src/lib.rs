@@ -30,13 +30,7 @@ mod control;
 #[cfg(test)]
 mod history_tests;
 #[cfg(test)]
-#[path = "../../../blog/parts/hits/format.rs"]
-mod hits;
-#[cfg(test)]
 mod level_tests;
-#[cfg(test)]
-#[path = "../../../blog/parts/map/format.rs"]
-mod map;
 #[cfg(test)]
 mod piece_tests;
 #[cfg(test)]

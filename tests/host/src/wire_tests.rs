@@ -2,18 +2,17 @@
 
 //! The wire format, bit by bit: numbers, codes and names that other builds and tools rely on.
 
-use crate::{hits, map::Meta};
 use kernel::{
     blog::{
         wire::{
             codes::derived_hash,
             dump::{self, state_letter, Root, TICKS},
-            file::{self, Kind, SECTION_MAX},
+            file::{Kind, SECTION_MAX},
             name::{check, fit, is_reserved, NAME_MAX},
             pack,
             page::{PageInfo, PAGE_HEADER_SIZE, PAGE_MAGIC, SEQ_MASK},
             record::*,
-            ring::{RingHead, RING_BUSY},
+            ring::RING_BUSY,
             types::{self, *},
         },
         BlogArg, Level, Mode,
@@ -118,51 +117,6 @@ fn a_page_s_header_is_read_as_it_was_written() {
         assert_eq!(PageInfo::read(&bytes[..len]), None);
     }
     assert_eq!(PageInfo::read(&bytes), Some(info));
-}
-
-/// Offset, size and name of each field, as the tables of formats.rst begin.
-#[test]
-fn formats_rst_has_the_fields_of_all_structures() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Documentation/blog/formats.rst");
-    let page = std::fs::read_to_string(page).unwrap();
-    let all = [
-        ("page::PageInfo", PageInfo::FIELDS),
-        ("file::FileHeader", file::FileHeader::FIELDS),
-        ("file::SectionHeader", file::SectionHeader::FIELDS),
-        ("file::System", file::System::FIELDS),
-        ("file::Clock", file::Clock::FIELDS),
-        ("file::ClockPair", file::ClockPair::FIELDS),
-        ("file::Image", file::Image::FIELDS),
-        ("file::Task", file::Task::FIELDS),
-        ("file::Wait", file::Wait::FIELDS),
-        ("file::ComponentSection", file::ComponentSection::FIELDS),
-        ("file::RingSection", file::RingSection::FIELDS),
-        ("file::Page", file::Page::FIELDS),
-        ("file::PageEnd", file::PageEnd::FIELDS),
-        ("file::Released", file::Released::FIELDS),
-        ("hits::Counts", hits::Counts::FIELDS),
-        ("file::End", file::End::FIELDS),
-        ("map::Meta", Meta::FIELDS),
-        ("ring::RingHead", RingHead::FIELDS),
-        ("dump::Root", &Root::FIELDS[..7]),
-    ];
-    let tables: Vec<_> = page.split(".. layout: struct ").skip(1).collect();
-    let names: Vec<_> = tables.iter().filter_map(|table| table.lines().next()).collect();
-    for (name, fields) in all {
-        let at = names.iter().position(|n| *n == name).expect(name);
-        // Between the second line of "=" and the third one; a field may have several lines.
-        let rows = tables[at].lines().skip_while(|line| !line.starts_with('=')).skip(3);
-        let rows = rows.take_while(|line| !line.starts_with('='));
-        let rows: Vec<Vec<_>> = rows
-            .filter(|line| !line.starts_with(' '))
-            .map(|line| line.split_whitespace().take(3).map(str::to_owned).collect())
-            .collect();
-        let fields = fields.iter();
-        let want =
-            fields.map(|(name, at, size)| vec![at.to_string(), size.to_string(), (*name).into()]);
-        assert_eq!(rows, want.collect::<Vec<_>>(), "{name}");
-    }
-    assert_eq!(names.len(), all.len());
 }
 
 #[test]

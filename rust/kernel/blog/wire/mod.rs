@@ -83,12 +83,6 @@ macro_rules! blog_wire {
         impl $name {
             /// Its size in bytes.
             pub const SIZE: usize = $size;
-            /// Its fields: name, offset and size.
-            pub const FIELDS: &'static [(&'static str, usize, usize)] = &[$((
-                stringify!($field),
-                core::mem::offset_of!(Self, $field),
-                size_of::<$type>(),
-            )),*];
             /// That of the first version.
             pub const LEAST: usize = [$($least,)? $size][0];
 
