@@ -12,7 +12,6 @@ import struct
 import subprocess
 import textwrap
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -441,105 +440,12 @@ def words_of(path: str, start: str, end: str, pattern: str) -> set[str]:
     return set(re.findall(pattern, part[: part.index(end)]))
 
 
-def sources(*folders: str) -> str:
-    return "".join(p.read_text() for f in folders for p in sorted((TOP / f).rglob("*.[ch rs]*")))
-
-
-KERNEL_SIDE = (
-    "blog", "rust/kernel/blog", "rust/macros/blog", "include/linux", "packaging/stock",
-    "packaging/anykernel")  # fmt: skip
-# How each limit begins, what it follows from in the sources, and how that is there
-PROBES: dict[str, list[tuple[Callable[[], object], object]]] = {
-    "BLog has never run on KVM": [
-        (lambda: set(re.findall(r'"-accel", f?"(\w+)', (TOP / "tests/vm.py").read_text())), {"tcg"}),
-        (lambda: "On hardware" in (TOP / "Documentation/blog/torture.rst").read_text(), True),
-    ],
-    "BLog's patches are for Linux 7.2 and 7.3, on x86_64, arm64 and riscv64, and in UML": [
-        (
-            lambda: words_of("scripts/lib/versions.sh", "DOWNLOADS='", "rust-src", r"kernel-([\d.]+)"),
-            {"7.2", "7.3"},
-        ),
-        (
-            lambda: words_of(
-                "scripts/lib/versions.sh", "DOWNLOADS='", "module-root",
-                r"stock-([\d.]+(?:-arm64)?)\s"),
-            {"6.1", "6.12", "6.12-arm64", "7.2", "7.3"},
-        ),
-        (
-            lambda: words_of("Kconfig", "depends on X86_64", "\n", r"\b[A-Z]\w+"),
-            {"X86_64", "ARM64", "RISCV", "UML"},
-        ),
-        (
-            lambda: words_of("blog/parts/counter/Kbuild", "\nblog-arch-", "\n\n", r"CONFIG_(\w+)"),
-            {"X86_64", "ARM64", "UML"},
-        ),
-    ],
-    "On a kernel without BLog's patches, its files are in debugfs": [
-        (lambda: "tracefs_create" in sources("packaging/anykernel"), False),
-        (lambda: "debugfs_create_dir" in sources("blog/sys"), True),
-    ],
-    "No filter on values": [
-        (
-            lambda: words_of(
-                "blog/parts/select/mod.rs", "fn parse", "_ => return", r'"(\w+)"[\w .()]* =>'),
-            {"component", "task", "level", "site"},
-        ),
-        (
-            lambda: words_of(
-                "blog/parts/trigger/parse.rs", "fn parse_trigger", "\n}", r'"([a-z]+)=?"'),
-            {"off", "hang", "site", "if", "after", "all"},
-        ),
-        (
-            lambda: words_of(
-                "blog/registry/images.rs", '"module" if query', "\n}", r'"([a-z]+)" if'),
-            {"module", "site", "level"},
-        ),
-    ],
-    "No histograms, no stack traces, no function graphs": [
-        # Where each of these would be
-        (
-            lambda: " ".join(
-                name for of in ("GLOBAL", "COMPONENT") for name, _ in TABLES.files(of)),
-            "NAME/ stats control snapshot stream ring_kb warn_share mode level private size_kb enable"
-            " clear stats marker probes trigger snapshot stream map",
-        ),
-        (lambda: "stack_trace_save" in sources(*KERNEL_SIDE), False),
-    ],
-    "The log is binary": [
-        (lambda: sources("rust/macros/blog").count('.pushsection .debug.blog,\\"\\"'), 1),
-    ],
-    "Records survive a reboot only in memory that ``reserve_mem``": [
-        (lambda: sources("blog/parts/persist").count("reserve_mem_find_by_name("), 1),
-    ],
-    "There can be 1024 components, and 262,143 call sites": [
-        (
-            lambda: words_of("rust/kernel/blog/wire/dump.rs", "COMPONENTS: usize", ";", r"= (\d+)"),
-            {"1024"},
-        ),
-        (lambda: TABLES.constants("record")["SITE_MAX"][1], 262_143),
-    ],
-}  # fmt: skip
-
-
 def limits(text: str) -> list[str]:
     """The items of the first list in a text, each in one line, in RST."""
     items = re.search(r"^- .*?(?:\n\n|\Z)", text, re.M | re.S)
     assert items
     flat = " ".join(items[0].split())
     return re.split(r"(?:^| )- ", re.sub(r"`+", "``", flat))[1:]
-
-
-@pytest.mark.parametrize("begin", PROBES)
-def test_a_limit_still_follows_from_the_sources(begin: str) -> None:
-    """If not, the limit goes, or what it says changes; and then this table."""
-    for probe, real in PROBES[begin]:
-        assert probe() == real, begin
-
-
-def test_each_limit_has_a_probe() -> None:
-    listed = limits(LIMITS.read_text())
-    assert len(listed) == len(PROBES)
-    assert not [item for item, begin in zip(listed, PROBES) if not item.startswith(begin)]
 
 
 def test_limits_stand_in_one_place() -> None:
