@@ -11,7 +11,6 @@ setups; without a name, "instructions":
   native        times in UML with one CPU, on a machine that is otherwise idle
   fio           I/Os a second on rnull, by instructions
   decode        how fast blog-decode is, beside trace-cmd and babeltrace2; boots no kernel
-  model         which cache lines move between CPUs
   docs          measures nothing: puts the tables of docs/results.json into the pages
 
 A setup prints its tables. Exit status 1: a bound is missed. With --keep, docs/results.json and the
@@ -191,7 +190,7 @@ def main() -> int:
     setups = [word for word in options.words if "=" not in word] or ["instructions"]
     changes = dict(word.split("=", 1) for word in options.words if "=" in word)
     for setup in setups:
-        if setup not in (*SETUPS, "decode", "model", "docs"):
+        if setup not in (*SETUPS, "decode", "docs"):
             parser.error(f"no such setup: {setup}")
         if unknown := changes.keys() - SETUPS.get(setup, {}).keys():
             parser.error(f"{setup} has no {', '.join(unknown)}")
@@ -200,20 +199,13 @@ def main() -> int:
         if setup == "docs":
             tables.write()
             continue
-        if setup == "model":
-            text = call(
-                "cargo", "run", "--quiet", "--release", "--locked", "--offline", "-p",
-                "blog-bench-model").splitlines()  # fmt: skip
-            result = facts() | {"load": 0, "text": text}
-            print("\n".join(text))
-        elif setup == "decode":
+        if setup == "decode":
             result = facts() | {"decode": decode.measure(OUT / setup, decoder())}
         else:
             result = run(setup, SETUPS[setup] | changes, OUT / setup)
-        if setup != "model":
-            print(tables.show(setup, result))
-            found = bounds.verdicts(setup, result)
-            missed |= any(verdict.state == bounds.MISSED for verdict in found)
+        print(tables.show(setup, result))
+        found = bounds.verdicts(setup, result)
+        missed |= any(verdict.state == bounds.MISSED for verdict in found)
         if options.keep:
             keep(setup, result)
     return int(missed)

@@ -234,13 +234,6 @@ def calls(results: Results) -> str:
     return layout(["instructions", *columns], rows)
 
 
-def model(results: Results) -> str:
-    """Each load with a few numbers of CPUs."""
-    result = results["model"]
-    lines = [line for line in result["text"] if not re.match(" *(4|16|64|128) ", line)]
-    return where("model", result) + "\n".join(lines)
-
-
 def of(name: str, setup: str) -> Callable[[Results], str]:
     return lambda results: PARTS[name](setup, results[setup])
 
@@ -258,7 +251,6 @@ TABLES: dict[str, Callable[[Results], str]] = {
     **{f"short-{part}": short(of(part, "instructions")) for part in ("bytes", "sites")},
     "short-fio": short(of("fio", "fio")),
     "lttng": lambda _: lttng(),
-    "model": model,
     "summary": summary,
     "readme": readme,
     "stock": beside,

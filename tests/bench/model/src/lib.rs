@@ -36,8 +36,6 @@ enum Load {
     Steady,
     /// All want more than there is, and take pages from each other.
     Hungry,
-    /// Each grows from nothing, out of free pages.
-    Growing,
     /// Each logs 100 records and ends; another one comes.
     Short,
     /// The same; a task is freed on the next CPU, as its parent's.
@@ -45,15 +43,6 @@ enum Load {
     /// The same; all are freed on one CPU, as by its RCU callbacks.
     One,
 }
-
-const LOADS: [(Load, &str); 6] = [
-    (Load::Steady, "steady: each ring is as large as it may be"),
-    (Load::Hungry, "hungry: rings may have more than there is"),
-    (Load::Growing, "growing: rings fill up with free pages"),
-    (Load::Short, "short: tasks log 100 records and end"),
-    (Load::Next, "next: the same, and are freed by the next CPU"),
-    (Load::One, "one: the same, and are freed by the first CPU"),
-];
 
 /// Pages for each CPU.
 const PAGES: usize = 64;
@@ -76,8 +65,6 @@ fn run(load: Load, cpus: usize, shelves: usize) -> (Counts, u64) {
     let mut rings: Vec<_> = (0..cpus).map(|cpu| rig.adopt(cpu as i32).unwrap()).collect();
     let per_page = (4096 - 48) / 20;
     let (warm, records) = match load {
-        // As long as there is something to take.
-        Load::Growing => (0, per_page * PAGES / 2),
         Load::Steady => (2 * 4 * per_page, RECORDS),
         Load::Hungry => (3 * per_page * PAGES / 2, RECORDS),
         // Until all rings have had an owner, and all pages were used.
@@ -126,33 +113,6 @@ fn speedup(cpus: usize, counts: Counts, records: u64) -> f64 {
     let by_waiting = cpus as f64 * RECORD_NS / (RECORD_NS + moved * MOVE_NS);
     let by_hottest = RECORD_NS / (hottest * MOVE_NS);
     by_waiting.min(by_hottest)
-}
-
-fn main() {
-    let all = [2, 4, 8, 16, 32, 64, 128, 256];
-    for (load, what) in LOADS {
-        println!("{what}");
-        println!(
-            "CPUs  shelves  atomic RMW/record  lines moved/1000 records  hottest line  speedup"
-        );
-        for cpus in all {
-            for shelves in [1, cpus.min(pool::MOST_SHELVES)] {
-                if shelves == 1 && ![32, 256].contains(&cpus) {
-                    continue;
-                }
-                let (counts, records) = run(load, cpus, shelves);
-                let each = |n: u64| n as f64 / records as f64;
-                println!(
-                    "{cpus:4}  {shelves:7}  {:17.3}  {:24.2}  {:12.2}  {:7.1}",
-                    each(counts.rmw),
-                    1000.0 * each(counts.moved),
-                    1000.0 * each(counts.hottest),
-                    speedup(cpus, counts, records)
-                );
-            }
-        }
-        println!();
-    }
 }
 
 #[cfg(test)]
