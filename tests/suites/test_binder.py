@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Rust Binder: a load between processes, of which each transaction is recorded, by what
-Binder itself has counted; and a thread that locks itself out, whose last steps a dump tells."""
+Binder itself has counted; and the kernel's own test of binderfs."""
 
 import json
 import re
@@ -79,28 +79,3 @@ def test_binderfs_selftest(work: Path, sh: Run, tap: Tap) -> None:
                     programs={"bin/binderfs_test": program})  # fmt: skip
     tap(result.lines())
     assert not result.problem, result.told()
-
-
-def test_a_dump_tells_the_last_steps_of_who_is_locked_out(
-    work: Path, talk: Path, decoder: Path, sh: Run
-) -> None:
-    kernel, folder = vm.kernel("x86-y"), work / "deadlock"
-    folder.mkdir()
-    programs = {"bin/talk": talk}
-    packed = vm.initrd(folder / "initrd", kernel.busybox, HERE / "deadlock.sh", {}, programs)
-    machine = vm.Machine(2, 256, "softlockup_panic=1 panic=0", more=["-device", "vmcoreinfo"])
-    guest = vm.Guest(folder, kernel, packed, machine, 0)
-    try:
-        guest.wait("^guest: scene", 120)
-        guest.wait("end Kernel panic", 120)
-        guest.dump(folder / "dump", "kdump-zlib")
-    finally:
-        guest.end()
-    said = sh(decoder, "tasks", "--json", "--running", "-s", kernel.build / "vmlinux", "--vmcore",
-              folder / "dump")  # fmt: skip
-    tasks = [t for line in said.splitlines() if (t := json.loads(line))["type"] == "task"]
-    stuck = [t for t in tasks if t["comm"] == "done"]
-    assert [t["state"] for t in stuck] == ["running"]
-    steps = [r["message"] for r in stuck[0]["records"] if r["type"] == "record"]
-    assert re.fullmatch(r"write 12 at [0-9a-f]{16}, read 0 at 0{16}", steps[-2])
-    assert steps[-1] == "BC_DEAD_BINDER_DONE cookie 0000000000001234"

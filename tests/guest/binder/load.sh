@@ -13,7 +13,7 @@ set_file 1 "$BLOG/binder/enable"
 mkdir /tmp/binder
 mount -t binder -o stats=global binder /tmp/binder || die "mount"
 before=$(cut -d' ' -f1 /proc/uptime)
-talk load /tmp/binder/binder 4 "$clients" "$calls" || die "talk"
+talk /tmp/binder/binder 4 "$clients" "$calls" || die "talk"
 say "$clients clients, $calls calls each: $before to $(cut -d' ' -f1 /proc/uptime)"
 cat /tmp/binder/binder_logs/stats > /out/stats || die "no stats"
 cat "$BLOG/binder/snapshot" > /out/binder.snap || die "no snapshot"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Talks over Binder: servers and clients that are processes of their own, and the threads
- * that bring a driver to lock itself out.
- */
+/* Talks over Binder: a server and clients that are processes of their own. */
 
 #include <err.h>
 #include <fcntl.h>
@@ -19,8 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define USAGE  "usage: talk load DEVICE SERVER-THREADS CLIENTS CALLS\n       talk deadlock DEVICE\n"
-#define COOKIE 0x1234
+#define USAGE "usage: talk DEVICE SERVER-THREADS CLIENTS CALLS\n"
 
 /* An open device, and commands that wait to be written. */
 struct talk {
@@ -207,47 +203,10 @@ static int load(const char *device, unsigned int threads, unsigned int clients, 
 	return !!failed;
 }
 
-/* It is no looper, so what it causes goes to the process, whose lock it has. */
-static void *say_done(void *fd)
-{
-	struct talk talk = { .fd = (intptr_t)fd };
-	binder_uintptr_t cookie = COOKIE;
-
-	prctl(PR_SET_NAME, "done");
-	put(&talk, BC_DEAD_BINDER_DONE, &cookie);
-	swap(&talk, NULL, 0);
-	return NULL;
-}
-
-static int deadlock(const char *device)
-{
-	struct binder_handle_cookie death = { .handle = 0, .cookie = COOKIE };
-	pid_t server = start_server(device, 1);
-	struct talk talk = { .fd = open_binder(device) };
-	__u32 handle = 0;
-	pthread_t thread;
-
-	put(&talk, BC_ENTER_LOOPER, NULL);
-	put(&talk, BC_INCREFS, &handle);
-	put(&talk, BC_ACQUIRE, &handle);
-	put(&talk, BC_REQUEST_DEATH_NOTIFICATION, &death);
-	swap(&talk, NULL, 0);
-	end_server(server);
-	await(&talk, BR_DEAD_BINDER, NULL);
-	put(&talk, BC_CLEAR_DEATH_NOTIFICATION, &death);
-	swap(&talk, NULL, 0);
-	if (pthread_create(&thread, NULL, say_done, (void *)(intptr_t)talk.fd))
-		errx(1, "pthread_create");
-	pthread_join(thread, NULL);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
-	if (argc == 6 && !strcmp(argv[1], "load"))
-		return load(argv[2], atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
-	if (argc == 3 && !strcmp(argv[1], "deadlock"))
-		return deadlock(argv[2]);
+	if (argc == 5)
+		return load(argv[1], atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
 	fputs(USAGE, stderr);
 	return 2;
 }
