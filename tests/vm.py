@@ -336,6 +336,15 @@ class Guest:
                 start_new_session=True, preexec_fn=_end_with_parent,
                 env=os.environ | {"TMPDIR": "/tmp"})  # fmt: skip
 
+    def __enter__(self) -> Guest:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Its end is that of the block. If it was the wrong one, the end of its output says why."""
+        self.end()
+        if isinstance(error, Ended):
+            raise Ended(f"{error}\n{self.tail()}") from None
+
     def text(self) -> str:
         """Its output so far."""
         with self._lock, self.console.open("rb") as file:

@@ -122,27 +122,20 @@ def test_kdump(name: str, made: Make, work: Path, decoder: Path, sh: Run) -> Non
         here / "initrd", kernel.busybox, HERE / "kdump.sh", files, {"bin/kexec-load": kexec}
     )
     machine = vm.Machine(2, 1024, "tsc=reliable crashkernel=320M")
-    guest = vm.Guest(here, kernel, packed, machine, 2)
-    try:
+    with vm.Guest(here, kernel, packed, machine, 2) as guest:
         guest.wait("^guest: ready", PATIENCE)
         guest.wait("^blog-guest: exit 0", 2 * PATIENCE)
         guest.wait_end(PATIENCE)
-    except vm.Ended as error:
-        raise vm.Ended(f"{error}\n{guest.tail()}") from None
-    finally:
-        guest.end(keep_disks=True)
-    results, vmcore = guest.disks
-    (here / "saved").mkdir()
-    subprocess.run(["tar", "-C", here / "saved", "-xf", results], check=True)
-    os.truncate(vmcore, int((here / "saved/size").read_text()))
-    dump = here / "dump"
-    sh(vm.fetch("debian") / "makedumpfile/run", "-c", "-d", "31", vmcore, dump)
-    assert dump.stat().st_size < vmcore.stat().st_size // 4
+        results, vmcore = guest.disks
+        (here / "saved").mkdir()
+        subprocess.run(["tar", "-C", here / "saved", "-xf", results], check=True)
+        os.truncate(vmcore, int((here / "saved/size").read_text()))
+        dump = here / "dump"
+        sh(vm.fetch("debian") / "makedumpfile/run", "-c", "-d", "31", vmcore, dump)
+        assert dump.stat().st_size < vmcore.stat().st_size // 4
     said = sh(decoder, "tasks", "--json", "--all", "-s", kernel.modules / "updates",
               "--vmcore", dump, status=(0, 1))  # fmt: skip
     entries = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     (crashed,) = [entry for entry in entries if entry.get("crashed")]
     last = crashed["records"][-1]["message"]
     assert last == END[-1]
-    for disk in guest.disks:
-        disk.unlink()

@@ -61,19 +61,13 @@ def said(work: Path) -> Callable[[str], None]:
 def start(guest: vm.Guest, *said: str, seconds: float = PATIENCE) -> str:
     """Waits until it is ready: it has said each of these. What it said from the last but one on."""
     text = ""
-    try:
-        for pattern in said:
-            text = guest.wait(f"(?s).*?({pattern})", seconds)[0]
-    except vm.Ended as error:
-        guest.end()
-        raise vm.Ended(f"{error}\n{guest.tail()}") from None
+    for pattern in said:
+        text = guest.wait(f"(?s).*?({pattern})", seconds)[0]
     return text
 
 
-def boot(
-    case: Case, work: Path, decoder: Path, kexec: Path, makedumpfile: Path
-) -> tuple[vm.Guest, Truth]:
-    """A guest whose scene is set, and what it has said of it."""
+def boot(case: Case, work: Path, decoder: Path, kexec: Path, makedumpfile: Path) -> vm.Guest:
+    """A guest that sets the scene."""
     kernel, kdump = vm.kernel(case.flavour), case.capture == "kdump"
     params = work / "params"
     params.write_text(
@@ -103,8 +97,7 @@ def boot(
         cpu=case.cpu if case.levels == 5 else f"{case.cpu},la57=off", more=["-device", "vmcoreinfo"],
     )  # fmt: skip
 
-    guest = vm.Guest(work, kernel, packed, machine, 2 if kdump else int(case.scene == "blame"))
-    return guest, truth.read(case.scene, start(guest, "^guest: scene", "blog_crash: ready"))
+    return vm.Guest(work, kernel, packed, machine, 2 if kdump else int(case.scene == "blame"))
 
 
 def from_kdump(
@@ -215,8 +208,8 @@ def test_case(
         said(f"{case.name}: {case.mem} MiB, {case.levels} levels, {dump.suffix[1:]}: {found}")
         return found
 
-    guest, facts = boot(case, work, decoder, kexec, makedumpfile)
-    try:
+    with boot(case, work, decoder, kexec, makedumpfile) as guest:
+        facts = truth.read(case.scene, start(guest, "^guest: scene", "blog_crash: ready"))
         if case.capture == "steps":
             by_steps(case, guest, facts, work, look)
             return
@@ -239,10 +232,6 @@ def test_case(
                 if case.capture == "kdump" and form == case.forms[0]:
                     said(f"{case.name}, {form}: helpers {by_helpers(tools, dump)}")
                 dump.unlink()
-    except vm.Ended as error:
-        raise vm.Ended(f"{error}\n{guest.tail()}") from None
-    finally:
-        guest.end()
 
 
 # --- large dumps --------------------------------------------------------------------
@@ -296,19 +285,15 @@ def test_big(crowd: int, mem: int, work: Path, decoder: Path, said: Callable[[st
         CPUS, mem, "tsc=reliable lpj=10384000 nowatchdog panic=0", more=["-device", "vmcoreinfo"]
     )
 
-    guest = vm.Guest(work, kernel, packed, machine, 0)
-    text = start(guest, r"^guest: big \d+ KiB$|^Kernel panic", seconds=1800)
-    held = re.search(r"big (\d+) KiB$", text)
-    if not held:
-        guest.end()
-        raise vm.Ended("the guest died before all had logged")
     dump = work / "dump.kdump-zlib"
-    try:
+    with vm.Guest(work, kernel, packed, machine, 0) as guest:
+        text = start(guest, r"^guest: big \d+ KiB$|^Kernel panic", seconds=1800)
+        held = re.search(r"big (\d+) KiB$", text)
+        if not held:
+            raise vm.Ended("the guest died before all had logged")
         began = time.monotonic()
         guest.dump(dump, "kdump-zlib")
         dumping = time.monotonic() - began
-    finally:
-        guest.end()
     tools = Tools(decoder, kernel.modules / "blog")
     out = check.extract(tools, dump, work / "snap")
     total = crowd_whole(tools, out.snapshot, crowd)

@@ -265,11 +265,8 @@ def test_packages(debs: Path, work: Path, suite: str, sh: Run, tap: Tap) -> None
     args = "root=/dev/vda rw systemd.mask=serial-getty@ttyS0.service"
     machine = vm.Machine(2, 2048, args, more=drive)
     initrd = next(top.glob("initrd.img-*"))
-    guest = vm.Guest(top / "guest-1", Debian(suite, top), initrd, machine, disks=0)
-    try:
+    with vm.Guest(top / "guest-1", Debian(suite, top), initrd, machine, disks=0) as guest:
         guest.wait_end(PATIENCE)
-    finally:
-        guest.end()
     tap(re.findall(r"^guest: (.*)$", guest.text(), re.MULTILINE))
     assert "guest: end after" in guest.text(), guest.tail()
     disk.unlink()

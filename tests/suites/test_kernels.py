@@ -174,8 +174,7 @@ def boot(built: Built, work: Path, programs: dict[str, Path], decoder: Path, sh:
     packed = vm.initrd(work / "initrd", kernel.busybox, HERE / "run.sh", files, programs)
     machine = vm.Machine(CPUS, 1024, "panic=0 reserve_mem=12M:64M:blog",
                          more=["-device", "vmcoreinfo"])  # fmt: skip
-    guest = vm.Guest(work, kernel, packed, machine, 2)
-    try:
+    with vm.Guest(work, kernel, packed, machine, 2) as guest:
         guest.wait("^guest: done", PATIENCE)
         guest.wait("end Kernel panic", PATIENCE)
         dump = work / "dump"
@@ -200,10 +199,6 @@ def boot(built: Built, work: Path, programs: dict[str, Path], decoder: Path, sh:
             with guest.disks[1].open("rb") as disk:
                 seen.previous.write_bytes(disk.read(int(size)))
         return seen
-    except vm.Ended as error:
-        raise vm.Ended(f"{error}\n{guest.tail()}") from None
-    finally:
-        guest.end()
 
 
 def lacks(seen: Seen) -> list[str]:

@@ -86,15 +86,10 @@ class Boots:
         memory = f"memory-backend-file,id=m,size={MEM}M,mem-path={self.memory},share=on"
         machine = vm.Machine(2, MEM, f"tsc=reliable {args}",
                              more=["-object", memory, "-machine", "memory-backend=m"])  # fmt: skip
-        guest = vm.Guest(work, kernel, packed, machine, 2)
-        try:
+        with vm.Guest(work, kernel, packed, machine, 2) as guest:
             guest.wait("^guest: previous ", PATIENCE)
             guest.qmp("set-action", reboot="reset")
             yield guest
-        except vm.Ended as error:
-            raise vm.Ended(f"{error}\n{guest.tail()}") from None
-        finally:
-            guest.end()
 
     def found(self, guest: vm.Guest) -> tuple[str, Path | None]:
         """The latest boot's id, and what it has found."""

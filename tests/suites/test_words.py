@@ -27,12 +27,10 @@ def console(work: Path, args: str, flavour: str = "uml") -> Path:
     work.mkdir(exist_ok=True)
     script = TOP / "tests/guest/e2e/words.sh"
     initrd = vm.initrd(work / "initrd", kernel.busybox, script, kernel.files(), {})
-    guest = vm.Guest(work, kernel, initrd, vm.Machine(2, 512, f"rdinit=/run {args}"), 0)
-    try:
+    machine = vm.Machine(2, 512, f"rdinit=/run {args}")
+    with vm.Guest(work, kernel, initrd, machine, 0) as guest:
         guest.wait("Kernel panic - not syncing: Attempted to kill init", 100)
         guest.wait_end(60)
-    finally:
-        guest.end()
     return guest.console
 
 
@@ -139,12 +137,10 @@ def test_a_machine_with_spoilt_memory_restarts(
     kernel, out = vm.kernel("stock"), work / f"spoilt-{spoilt:x}"
     initrd = vm.initrd(work / "spoilt-initrd", kernel.busybox, TOP / "tests/guest/e2e/spoilt.sh",
                        kernel.files(), {})  # fmt: skip
-    guest = vm.Guest(out, kernel, initrd, vm.Machine(2, 512, f"panic=1 spoil={spoilt}"), 0)
-    try:
+    machine = vm.Machine(2, 512, f"panic=1 spoil={spoilt}")
+    with vm.Guest(out, kernel, initrd, machine, 0) as guest:
         guest.wait("Kernel panic - not syncing: blog_crash: wild stores", 200)
         guest.wait_end(60)
-    finally:
-        guest.end()
     assert "Oops" not in guest.text()
     if spoilt == LIST:
         return
