@@ -187,30 +187,8 @@ def test_the_source_of_another_version(kernel: vm.Kernel, work: Path, sh: Run) -
     assert done.returncode == 1 and "is Linux 7.2.12, but the kernel is 7.3.4" in done.stderr
 
 
-METADATA = "packaging/stock/metadata"
-
-
-@pytest.mark.parametrize(
-    "program",
-    [[METADATA, "--headers", "x", "--source", "x", "--out"], [METADATA, "--remove", "--out"],
-     ["scripts/stock-tree"]],
-    ids=["metadata", "remove", "stock-tree"])  # fmt: skip
-def test_folders_of_others_stay(work: Path, program: list[str]) -> None:
-    other = work / "folder"
-    (other / "build").mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([*program, other], cwd=TOP, capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "has other files" in done.stderr, done.stderr
-    assert (other / "build").is_dir()
-
-
 @pytest.mark.parametrize("option", [[], ["--out"], ["--nonsense", "x"]])
 def test_wrong_usage(option: list[str]) -> None:
     done = subprocess.run([TOP / "packaging/stock/metadata", *option], capture_output=True,
                           text=True, check=False)  # fmt: skip
     assert done.returncode == 2 and "usage:" in done.stderr
-
-
-def test_help() -> None:
-    done = subprocess.run([TOP / "packaging/stock/metadata", "--help"], capture_output=True,
-                          text=True, check=False)  # fmt: skip
-    assert done.returncode == 0 and "Example" in done.stdout
