@@ -87,26 +87,6 @@ def test_tasks_last_records(prog: drgn.Program, objects: list[Json]) -> None:
     assert drgn_blog.blog_records(prog, 2**31 - 1) == []
 
 
-def test_what_is_printed(
-    prog: drgn.Program, objects: list[Json], capsys: pytest.CaptureFixture[str]
-) -> None:
-    pid = pids(objects)[0]
-    mine = [o for o in objects if o["pid"] == pid]
-    drgn_blog.print_blog_records(prog, task(prog, pid), 2)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2
-    for line, record in zip(lines, mine[-2:]):
-        assert line.endswith(record["message"])
-        assert record["component"] in line
-    component = mine[0]["component"]
-    drgn_blog.print_blog_components(prog)
-    lines = capsys.readouterr().out.splitlines()
-    assert component in [line.split()[-1] for line in lines[1:]]
-    drgn_blog.print_blog_rings(prog, component)
-    lines = capsys.readouterr().out.splitlines()
-    assert any(str(pid) in line.split() for line in lines[1:])
-
-
 def test_command(prog: drgn.Program, objects: list[Json], work: Path) -> None:
     """%blog prints what blog-decode does, of any task that an expression names."""
     pid, t, out = pids(objects)[0], task(prog, pids(objects)[0]), work / "said"
