@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What may happen to BLog on kernels as Debian has them, beside what the suite kernels tries on each:
-drivers that are built wrongly, reloads, settings, CPUs that go, sleep, lockdown; mitigations of other
-CPUs; kdump; and KUnit's suites, without KUnit.
+drivers that are built wrongly, reloads, CPUs that go, sleep, lockdown; mitigations of other CPUs;
+kdump; and KUnit's suites, without KUnit, which try settings and call sites.
 """
 
 import json

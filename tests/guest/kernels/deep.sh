@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A distribution's kernel, and what may happen to it: a driver that is built or stripped wrongly, or
-# is loaded again and again; settings; CPUs that go and come back; sleep; and lockdown. Prints TAP;
-# the last snapshot goes to /out.
+# is loaded again and again; CPUs that go and come back; sleep; and lockdown. Prints TAP; the last
+# snapshot goes to /out.
 . /lib.sh
 
 NAME=$BLOG/kernels
@@ -62,44 +62,7 @@ touch /tmp/stop
 wait $reader && ok "snapshots meanwhile" || not_ok "snapshots meanwhile"
 same "all records of 30 loads are counted" "$(counts)" "$total 0"
 
-# Call sites
 load
-set_file "module blog_kernels -p" $BLOG/control
-before=$(counts)
-log
-same "sites that are off" "$(counts)" "$before"
-set_file "module blog_kernels =_" $BLOG/control
-logs "sites that are on again"
-
-# Settings
-set_file err $NAME/level
-before=$(counts)
-log
-same "a level that is higher" "$(counts)" "$before"
-set_file debug $NAME/level
-set_file 0 $NAME/enable
-log
-same "a component that is off" "$(counts)" "$before"
-set_file 1 $NAME/enable
-set_file 1 $NAME/clear
-logs "a component that was cleared"
-set_file 64 $NAME/ring_kb
-set_file 1024 $NAME/size_kb
-[ "$(get bytes $NAME/stats)" -le 1048576 ] && ok "less memory" || not_ok "less memory"
-logs "less memory, full rings"
-set_file discard $NAME/mode
-set_file 16 $NAME/ring_kb
-# shellcheck disable=SC2046 # two words
-set -- $(counts)
-set_file 2000 $OF/each
-log
-set_file 50 $OF/each
-# shellcheck disable=SC2046 # two words
-set -- $(counts "$@")
-same "discarded records are counted" "$(($1 + $2))" "$logged"
-[ "$2" -gt 0 ] && ok "some are" || not_ok "some are"
-set_file overwrite $NAME/mode
-set_file 4096 $NAME/size_kb
 
 # CPUs
 for cpu in 1 3; do
