@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The control files of a running kernel: bad input, good input, and parameters at boot."""
+"""The control files of a running kernel: bad input, good input, and settings at boot."""
 
 import re
 import time
@@ -10,9 +10,6 @@ import selftests
 import vm
 from conftest import TOP, Run, Tap, by_kernel
 
-# A value of each parameter that isn't its default
-PARAMETERS = {"clock": "mono", "component": "rust_blog:level=err,enable=0", "counts": "Y",
-              "kdump": "Y", "max_kb": "8192", "persist": "nothing"}  # fmt: skip
 RANDOM = TOP / "tests/guest/random"
 BOTH = pytest.mark.parametrize("flavour", by_kernel("uml", "x86"))
 
@@ -23,21 +20,6 @@ def test_control(flavour: str, work: Path, tap: Tap) -> None:
     result = selftests.guest(work / flavour, kernel, "control")
     tap(result.lines())
     assert not result.problem, result.told()
-
-
-@pytest.mark.kernels("uml")
-def test_every_parameter_at_boot(work: Path) -> None:
-    """Built in, they are parsed long before BLog starts: before there are work queues."""
-    paths = (path for path in (TOP / "blog").rglob("*.c") if "tests" not in path.parts)
-    source = "".join(path.read_text() for path in paths)
-    named = set(re.findall(r"^module_param\w*\((\w+)", source, re.MULTILINE))
-    # That one is for kernels without the patches: the suite "words" has it.
-    assert named - {"last_words"} == set(PARAMETERS)
-    args = " ".join(f"blog.{name}={value}" for name, value in PARAMETERS.items())
-    result = vm.run(work / "boot", vm.kernel("uml"), TOP / "tests/guest/e2e/parameters.sh",
-                    machine=vm.Machine(args=f"panic_on_warn=1 {args}"))  # fmt: skip
-    assert not result.problem, result.told()
-    assert set(result.lines()) == {f"{name}={value}" for name, value in PARAMETERS.items()}
 
 
 @pytest.mark.kernels("uml")
