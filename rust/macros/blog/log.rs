@@ -4,7 +4,7 @@
 //!
 //! A call expands to this, in which `a` is an argument:
 //!
-//! ```ignore
+//! ```text
 //! {
 //!     fn __blog_site<A0: BlogArg + ?Sized>(_: &Logged<A0>) -> Loaded {
 //!         asm!(…)                      // entry, descriptor; code: two loads
