@@ -301,6 +301,16 @@ class Machine:
                 "-kernel", str(kernel.image), "-initrd", str(initrd), "-append", args]  # fmt: skip
 
 
+def memory_folder() -> str:
+    """Where User Mode Linux has the file that is its memory. In /tmp, all that a guest changes may be
+    written to a disk; in /dev/shm, it needs room for some guests, and must be code."""
+    with contextlib.suppress(FileNotFoundError):
+        shm = os.statvfs("/dev/shm")
+        if shm.f_bavail * shm.f_frsize >= 4 << 30 and not shm.f_flag & os.ST_NOEXEC:
+            return "/dev/shm"
+    return "/tmp"
+
+
 def _end_with_parent() -> None:
     """A guest doesn't outlive its parent, even if that is killed: PR_SET_PDEATHSIG."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
@@ -334,7 +344,7 @@ class Guest:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                 start_new_session=True, preexec_fn=_end_with_parent,
-                env=os.environ | {"TMPDIR": "/tmp"})  # fmt: skip
+                env=os.environ | {"TMPDIR": memory_folder()})  # fmt: skip
 
     def __enter__(self) -> Guest:
         return self
@@ -568,7 +578,7 @@ def again(folder: Path, *, shell: bool, gdb: bool, out: Path | None) -> int:
                 with open(disk, "wb") as file:
                     file.truncate(16 << 30)
             return subprocess.run(
-                words, env=os.environ | {"TMPDIR": "/tmp"}, preexec_fn=_end_with_parent
+                words, env=os.environ | {"TMPDIR": memory_folder()}, preexec_fn=_end_with_parent
             ).returncode
         finally:
             if out:
