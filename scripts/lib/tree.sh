@@ -106,14 +106,17 @@ has_rows() {
 # tree_commit DIR PATCH: makes one commit of the series in DIR: patches the files there
 # and copies the files that belong to it. Prints the paths of the copies.
 tree_commit() {
-	local with from to
+	local with from to mode parts=''
 	patch_files "$1" "$BLOG_TOP/patches/$2" "patches/$2" || return
 	while IFS=$'\t' read -r with from to; do
 		[[ $with == "$2" ]] || continue
-		install -D -m "$(stat -c %a "$BLOG_TOP/$from")" "$BLOG_TOP/$from" "$1/$to"
+		mode=644
+		[[ ! -x $BLOG_TOP/$from ]] || mode=755
+		install -D -m $mode "$BLOG_TOP/$from" "$1/$to"
+		[[ $to != kernel/blog/parts/* ]] || parts=yes
 		[[ " $TREE_LISTS " == *" $to "* ]] || echo "$to"
 	done <<<"$TREE_FILES"
-	has_rows "$1"
+	[[ -z $parts ]] || has_rows "$1"
 }
 
 # small_tree DIR: makes a git tree with only those kernel files that patches change
