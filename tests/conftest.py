@@ -9,6 +9,7 @@ Results are tests and, within one test, subtests: a guest's TAP lines, say.
 """
 
 import os
+import random
 import re
 import resource
 import signal
@@ -60,6 +61,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         file, os.environ[NOTES] = tempfile.mkstemp(prefix="blog-")
         os.close(file)
+        if config.option.shuffle == 0:
+            config.option.shuffle = random.randrange(1, 10**6)
+            print(f"random order: scripts/test -r {config.option.shuffle}")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -70,6 +74,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--tier", choices=plan.TIERS, default="full")
     parser.addoption("--part", metavar="N/M", default="1/1", help="the Nth of M parts of the tests")
+    parser.addoption("--shuffle", metavar="SEED", type=int, help="a suite's tests in random order")
     parser.addoption("--list", action="store_true", help="only print the tests, and why at night")
 
 
@@ -104,7 +109,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in chosen:
         took[item.path] += round(1000 * SECONDS.of(tests[item]))
     late = {item.path for item in chosen if tests[item].kernels}
-    items[:] = sorted(chosen, key=lambda item: (item.path in late, -took[item.path]))
+    if seed := config.option.shuffle:
+        random.Random(seed).shuffle(chosen)
+    items[:] = sorted(chosen, key=lambda item: (item.path in late, -took[item.path], item.path))
     for item in items:
         deep = "deep" in (config.option.tier, tiers[item][0])
         item.add_marker(pytest.mark.timeout(DEEP_LIMIT if deep else LIMIT))

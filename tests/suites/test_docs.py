@@ -593,23 +593,29 @@ def test_the_header_for_trees_without_blog_checks_arguments(work: Path) -> None:
         assert subprocess.run(command, check=False).returncode == status
 
 
-@pytest.mark.kernels("uml")
-def test_code_in_readme_and_the_pages_for_drivers_compiles(work: Path, sh: Run) -> None:
+@pytest.fixture(scope="module")
+def modules(work: Path, sh: Run) -> Path:
+    """A folder where the modules of README.md and the pages for drivers are built."""
     write_modules(work / "ko")
     sh(
         "make", "-C", vm.kernel("uml").build, "ARCH=um", "LLVM=1",
         f"-j{os.environ.get('BLOG_JOBS', '2')}", f"M={work}/ko", "modules")  # fmt: skip
+    return work / "ko"
+
+
+@pytest.mark.kernels("uml")
+def test_code_in_readme_and_the_pages_for_drivers_compiles(modules: Path) -> None:
     made = ("readme.blogfmt", "disk.blogfmt", "guide.ko", "cdisk.blogfmt")
-    assert all((work / "ko" / name).exists() for name in made)
+    assert all((modules / name).exists() for name in made)
 
 
 @pytest.fixture(scope="module")
-def ran(work: Path) -> Path:
+def ran(modules: Path, work: Path) -> Path:
     """A folder with the snapshots of README.md's snippet, the driver in C and the sample."""
     (work / "run").write_text(GUEST)
     result = vm.run(
         work, vm.kernel("uml"), work / "run",
-        files={name: work / "ko" / name for name in ("readme.ko", "cdisk.ko")},
+        files={name: modules / name for name in ("readme.ko", "cdisk.ko")},
         machine=vm.Machine(cpus=1), seconds=60)  # fmt: skip
     assert not result.problem, result.told()
     return result.out
