@@ -19,7 +19,8 @@ FLAVOURS = by_kernel("uml", "x86", "arm64", "stock-kunit", "x86-y", "riscv64")
 
 @pytest.fixture(scope="module", params=FLAVOURS)
 def ran(request: pytest.FixtureRequest, work: Path) -> kunit_run.Ran:
-    """One boot for all of a kernel's tests; of no more than one suite, if that is all."""
+    """One boot for all of a kernel's tests, or some that share them; of no more than one suite, if that
+    is all."""
     items = [item for item in request.session.items if item.path == request.path]
     params = [item.callspec.params for item in items if hasattr(item, "callspec")]
     names = [str(p.get("case", "")) for p in params if p.get("ran") == request.param]
@@ -27,6 +28,8 @@ def ran(request: pytest.FixtureRequest, work: Path) -> kunit_run.Ran:
     glob = ""
     if len(suites) == 1 and "" not in suites:
         glob = names[0] if len(names) == 1 else f"{suites.pop()}.*"
+    if request.param == "uml" and not glob:
+        return kunit_run.run_shared(work / request.param, request.param)
     done = kunit_run.run(work / request.param, request.param, glob=glob)
     assert not (glob and done.result.problem), done.result.told()
     return done
