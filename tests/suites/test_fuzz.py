@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The decoder's parsers, fuzzed: all kept inputs, and, at night, new ones for an hour."""
+"""The decoder's parsers, fuzzed at night: all kept inputs, and new ones for an hour."""
 
 import re
 from pathlib import Path

@@ -101,21 +101,48 @@ pub fn target() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::read::GzDecoder;
+    use std::{fs::File, io::Read, path::Path};
+
+    /// The inputs of a target's archive in `corpus/`.
+    fn kept(name: &str) -> Vec<Vec<u8>> {
+        const BLOCK: usize = 512;
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpus/{name}.tar.gz"));
+        let mut tar = Vec::new();
+        GzDecoder::new(File::open(path).unwrap()).read_to_end(&mut tar).unwrap();
+        let mut inputs = Vec::new();
+        let mut rest = &tar[..];
+        while rest[0] != 0 {
+            let (head, body) = rest.split_at(BLOCK);
+            let size = std::str::from_utf8(&head[124..135]).unwrap();
+            let size = usize::from_str_radix(size, 8).unwrap();
+            inputs.push(body[..size].to_vec());
+            rest = &body[size.next_multiple_of(BLOCK)..];
+        }
+        inputs
+    }
 
     #[test]
     fn all_records_of_streams_come_out() {
         assert_eq!(streams::events(&seeds::stream()), 2 * 61);
     }
 
-    /// Without libFuzzer: what is built, and nothing at all, and some of it.
+    /// Without libFuzzer: nothing at all, what is built and some of it, and what is kept. One test,
+    /// as it counts memory.
     #[test]
-    fn targets_take_what_is_built_for_them() {
+    fn targets_take_what_is_built_and_kept_for_them() {
         let dir = tempfile::tempdir().unwrap();
         for (name, ..) in ALL {
             run(name, b"");
             for seed in seeds::of(name, dir.path()) {
                 run(name, &seed);
                 run(name, &seed[..seed.len() / 2]);
+            }
+            let inputs = kept(name);
+            assert!(!inputs.is_empty());
+            for (n, input) in inputs.iter().enumerate() {
+                println!("{name}: input {n} of its archive");
+                run(name, input);
             }
         }
     }
