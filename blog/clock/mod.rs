@@ -45,7 +45,7 @@ pub(crate) fn first() -> ClockPair {
 
 /// The monotonic clock. Any context.
 pub(crate) fn mono() -> u64 {
-    // SAFETY: No requirements. Any context, and it isn't traced.
+    // SAFETY: It may be called in any context, and isn't traced.
     unsafe { bindings::ktime_get_mono_fast_ns() }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn instant() -> ClockPair {
     for _ in 0..5 {
         let before = read();
         let (mono, local) = (mono(), glue::local_clock());
-        // SAFETY: No requirements. Any context.
+        // SAFETY: They may be called in any context.
         let [boot, real] = unsafe {
             [
                 bindings::ktime_get_boot_fast_ns(),

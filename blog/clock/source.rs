@@ -118,7 +118,7 @@ pub(super) fn reader() -> impl Fn() -> u64 {
 
 /// The kernel's jiffies now.
 pub(crate) fn jiffies() -> u64 {
-    // SAFETY: They are there, and one word.
+    // SAFETY: It is a static, and one word on the machines of 64 bits that Kconfig allows.
     unsafe { (&raw const bindings::jiffies_64).read_volatile() }
 }
 

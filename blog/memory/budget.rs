@@ -50,7 +50,7 @@ pub(super) fn room() -> u32 {
 /// Pages that the machine can spare, and those that it has no use for: as many as all of BLog takes
 /// then stay available to others, however many components come one after the other.
 pub(super) fn spare() -> u32 {
-    // SAFETY: No requirements.
+    // SAFETY: It reads counters, in any context.
     let available = unsafe { bindings::si_mem_available() } as i64;
     let more = available.saturating_sub(used().into()).max(0) / 2;
     let more = u32::try_from(more).unwrap_or(u32::MAX);

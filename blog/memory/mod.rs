@@ -220,7 +220,7 @@ impl Owned {
             }
         };
         const { assert!(!core::mem::needs_drop::<Memory>()) };
-        // SAFETY: There is room for it.
+        // SAFETY: `place` is one of the new block's, each of which has room for it.
         unsafe { place.write(memory) };
         blocks.push(block, GFP_KERNEL)?;
         // INVARIANT: It is in the block, and without pages.
@@ -380,7 +380,7 @@ impl Memory {
             gone_count: shelves.len() as u32,
             gone_stride: size_of::<Shelf>() as u32,
         };
-        // SAFETY: The memory is new.
+        // SAFETY: The memory is new, so that nobody else writes its root.
         unsafe { self.root.update(|root| *root = new) };
     }
 

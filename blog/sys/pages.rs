@@ -29,7 +29,7 @@ pub(crate) struct Kept<T>(NonNull<T>);
 
 // SAFETY: It owns the value, as a box does.
 unsafe impl<T: Send> Send for Kept<T> {}
-// SAFETY: As above.
+// SAFETY: It lends what it owns, as a box does.
 unsafe impl<T: Sync> Sync for Kept<T> {}
 
 impl<T> Kept<T> {
@@ -37,9 +37,9 @@ impl<T> Kept<T> {
     pub(crate) fn new(value: T) -> Result<Self> {
         const { assert!(!mem::needs_drop::<T>() && size_of::<T>() <= PAGE_SIZE) };
         let page = NonNull::new(alloc_pages(1).cast::<T>()).ok_or(ENOMEM)?;
-        // SAFETY: There is room for it.
+        // SAFETY: The page is new, aligned, and at least as large: see the assertion.
         unsafe { page.write(value) };
-        // INVARIANT: It is there.
+        // INVARIANT: It was just written.
         Ok(Self(page))
     }
 }

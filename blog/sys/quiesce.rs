@@ -33,7 +33,7 @@ compile_error!("BLog needs CONFIG_TASKS_RCU in a kernel with CONFIG_PREEMPT_COUN
 /// So `synchronize_rcu_tasks_rude()` would wait for nothing more. On x86, which has
 /// ARCH_WANTS_NO_INSTR, it is empty for this very reason.
 pub(crate) fn quiesce() {
-    // SAFETY: No requirements but process context.
+    // SAFETY: This is process context, where it may sleep.
     unsafe {
         #[cfg(CONFIG_TASKS_RCU)]
         bindings::synchronize_rcu_tasks();

@@ -236,7 +236,7 @@ impl Folder {
     /// Adds a file to all of this kind, before there is one. One at a time.
     pub(crate) fn add<T: OpenFile>(self, name: &'static CStr, mode: u16) {
         let kind = const { &FileKind::of::<T>() };
-        // SAFETY: Both stay.
+        // SAFETY: The name and the kind are statics.
         unsafe { blog_file_add(self, name.as_char_ptr(), mode, kind, T::operations()) };
     }
 }

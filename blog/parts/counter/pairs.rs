@@ -107,7 +107,7 @@ impl Pairs {
         let (place, clock) = (place(n), tick.pair.clock);
         let mut invalid = tick;
         invalid.pair.clock = 0;
-        // SAFETY: It is there.
+        // SAFETY: `place` is within the array of pairs, and only this has it.
         self.update(|| unsafe { (*place).pair.clock = 0 });
         // SAFETY: As above.
         self.update(|| unsafe { place.write(invalid) });
@@ -116,7 +116,7 @@ impl Pairs {
     }
 
     pub(super) fn set_len(&mut self, len: usize) {
-        // SAFETY: The root is there.
+        // SAFETY: The root is a static, of which only this stores the length.
         self.update(|| unsafe { (*blog_root.get()).ticks_len = len as u32 });
     }
 

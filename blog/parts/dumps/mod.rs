@@ -61,7 +61,7 @@ pub(crate) static PART: Part = Part {
     event: |event| match event {
         // SAFETY: It stays until it is gone.
         Event::New(state) => unsafe { publish(state.slot(), Some(state)) },
-        // SAFETY: There is none any more.
+        // SAFETY: No component is published that could go.
         Event::Gone(state) => unsafe { publish(state.slot(), None) },
         Event::Images => list(),
         Event::Came | Event::Detaches(_) => (),

@@ -146,7 +146,7 @@ struct Area(*mut c_void);
 impl Area {
     /// Maps a page in the `n`th place.
     fn insert(&self, n: usize, page: &Mapped) -> Result {
-        // SAFETY: Both are there.
+        // SAFETY: The area is that of the running mmap(), and `Mapped` owns a page.
         to_result(unsafe { blog_area_insert(self.0, n, page.as_ptr()) })
     }
 }

@@ -148,7 +148,7 @@ fn replace(state: &State, new: Option<KBox<Trigger>>, is_gone: bool) -> Result {
         return Err(ENODEV);
     }
     let old = trigger.swap(new.map_or(ptr::null_mut(), KBox::into_raw), AcqRel);
-    // SAFETY: It was there until now.
+    // SAFETY: It was in its place until now, and is freed after a grace period.
     if let Some(removed) = unsafe { old.as_ref() } {
         if removed.phase.swap(ENDED, AcqRel) == FROZEN {
             removed.counter(state).fetch_sub(1, Relaxed);

@@ -322,7 +322,7 @@ pub(crate) fn log(level: Level, input: LogInput) -> Result<TokenStream> {
     let log = quote!(match (#(#evaluate,)*) {
         #values => {
             #(#bind)*
-            // SAFETY: The component is on, and the site for it.
+            // SAFETY: The site is of the image that was registered for this component, which is on.
             unsafe { ::kernel::blog::BlogArgs::log((#(#checked,)*), #raw, #site) };
         }
     });

@@ -364,7 +364,7 @@ macro_rules! impl_deref {
 
             #[inline(always)]
             unsafe fn store(&self, dst: *mut u8) {
-                // SAFETY: As our caller's promise.
+                // SAFETY: `**self` stores as many bytes as `self`, for which the caller has room.
                 unsafe { (**self).store(dst) }
             }
 

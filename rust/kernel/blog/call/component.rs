@@ -294,7 +294,8 @@ impl RawComponent {
     #[cfg(CONFIG_BLOG_HOOKS)]
     #[inline(always)]
     pub(in super::super) fn slot(&self) -> u32 {
-        // SAFETY: As there.
+        // SAFETY: A reference is valid. What `blog/` may store meanwhile is a number, by one
+        // instruction.
         unsafe { self.switch.slot.as_ptr().read_volatile() }
     }
 

@@ -64,7 +64,7 @@ pub struct Instance {
 // SAFETY: It belongs to no thread, and a `RawComponent` is `Sync`.
 unsafe impl Send for Instance {}
 
-// SAFETY: As above.
+// SAFETY: All that threads share of it is a `RawComponent`, which is `Sync`.
 unsafe impl Sync for Instance {}
 
 impl Instance {
@@ -84,11 +84,11 @@ impl Instance {
                 unregister: None,
             };
         }
-        // SAFETY: Both are valid.
+        // SAFETY: The name is a C string, and both outlive the call.
         let raw = unsafe { abi::blog_component_register(name.as_ptr(), &config, abi::ABI) };
         // INVARIANT: It was just registered, and stays until it is unregistered.
         Self {
-            // SAFETY: It is never null.
+            // SAFETY: Where there is no place, the function returns a stand-in, never null.
             raw: unsafe { NonNull::new_unchecked(raw.cast_mut()) },
             unregister: Some(abi::blog_component_unregister),
         }

@@ -49,7 +49,7 @@ pub(super) fn clock() -> impl FnOnce(&ring::Writing<'_>) -> Option<u64> {
 #[cfg(CONFIG_BLOG_CLOCK_IS_MONO)]
 #[inline(always)]
 pub(super) fn clock() -> impl FnOnce(&ring::Writing<'_>) -> Option<u64> {
-    // SAFETY: No requirements. Any context, and it isn't traced.
+    // SAFETY: It may be called in any context, and isn't traced.
     let now = unsafe { crate::bindings::ktime_get_mono_fast_ns() };
     move |writing| Some(writing.not_before_last(now))
 }

@@ -73,7 +73,7 @@ impl Cursor {
     /// [`PageHeader::look`] at the current page, if it is one of ring `id`.
     pub(super) fn look(&self, id: u32) -> Option<(u64, u64, u64)> {
         // ORDERING: Acquire pairs with the store in `start_page`: the page's header is there.
-        // SAFETY: As in `header`.
+        // SAFETY: By the type invariants, `page` points to a valid header.
         unsafe { &*self.page.load(Acquire) }.look(id)
     }
 

@@ -194,7 +194,7 @@ impl Ring {
 
     /// Copies the ring's own page: as [`PageHeader::copy`].
     pub fn copy_room(&self, seq: u64, to: &mut [u8]) -> Option<usize> {
-        // SAFETY: It is as large, and stays as long as the ring.
+        // SAFETY: The room is a field of this ring, and as large as its size says.
         unsafe { PageHeader::copy(self.room.page(), self.room().size(), seq, to) }
     }
 

@@ -47,7 +47,8 @@ pub(super) struct RingRoom {
     rest: UnsafeCell<[u8; ROOM as usize - PAGE_HEADER_SIZE]>,
 }
 
-// SAFETY: It is used as a page is.
+// SAFETY: Its header is atomics. The ring's one writer stores the rest; readers copy that by
+// volatile loads, and look at the sequence number once more.
 unsafe impl Sync for RingRoom {}
 
 impl RingRoom {
