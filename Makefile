@@ -102,7 +102,7 @@ bench: ## Measure what a record costs, beside peers: SETUPS="instructions native
 	@scripts/setup --tests
 	@scripts/bench $(SETUPS)
 
-ceph: ## Run a Ceph cluster in a guest, with its client captured: cost, and a stall
+ceph: ## Run a Ceph cluster in a guest, with its client captured, and a stall
 	@scripts/setup --tests
 	@scripts/test -t deep ceph
 
