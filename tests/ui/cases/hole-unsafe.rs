@@ -49,7 +49,7 @@ pub fn write(ring: &Ring, pages: &impl Pages, who: &Owner, last: &AtomicU64) {
     ring.claim();
 //~ ^ call to unsafe function `ring::busy::<impl Ring>::claim` is unsafe and requires unsafe function or block
     ring.mend(1);
-//~ ^ call to unsafe function `ring::busy::<impl Ring>::mend` is unsafe and requires unsafe function or block
+//~ ^ call to unsafe function `ring::mend::<impl Ring>::mend` is unsafe and requires unsafe function or block
     let _ = ring.begin_shared(pages, Mode::Overwrite, 4096, 8, || 1, (who, last));
     //~     ^ call to unsafe function `ring::writer::<impl Ring>::begin_shared` is unsafe and requires unsafe function or block
 }
