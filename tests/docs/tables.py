@@ -61,7 +61,9 @@ def constants(file):
 
 
 def const(file):
-    found = constants(file) | (constants("name") if file == "file" else {})
+    found = constants(file)
+    if file == "file":
+        found |= constants("name") | constants("waits")
     # What is left out follows from a width, or is a row of "codes".
     kinds = [name for name, (kind, _) in found.items() if (file, kind) == ("types", "u8")]
     return [(n, v) for n, (_, v) in found.items() if n not in ("TS_MASK", "SEQ_MASK", *kinds)]
@@ -145,14 +147,16 @@ def parts():
 
 def files(name):
     source = (TOP / "blog/files/mod.rs").read_text()
-    body = find(rf"(?:const|static) {name}: \[.*?= \[\n(.*?)\n\];", source, re.S)[1]
+    body = find(rf"static {name}: &\[.*?= &\[\n(.*?)\n\];", source, re.S)[1]
+    # A file that version 1 of the series lacks is in a source of its own.
+    body = re.sub(r"(\w+)::FILE,", lambda of: (TOP / f"blog/files/{of[1]}.rs").read_text(), body)
     more = parts() if name == "COMPONENT" else ""
     body += "\n".join(re.findall(r"    files: &\[(.*?)\n    \}\],", more, re.S))
     settings = (TOP / "blog/registry/settings.rs").read_text()
     rows: list = [("NAME/", None)]
     if name == "COMPONENT":
         rows = [(row, "rw") for row in re.findall(r'number\(Key::\w+, c"(\w+)"', settings)]
-    for entry in re.split(r"\bFileOf \{\n", body)[1:]:
+    for entry in re.split(r"\bFileOf(?:<.*?> =)? \{\n", body)[1:]:
         access = ("r" if "show: " in entry else "") + ("w" if "write: " in entry else "")
         rows.append((find(r'name: c"(\w+)"', entry)[1], access))
     binary = [find(f'{file}: &CStr = c"(\\w+)"', source)[1] for file in ("SNAPSHOT", "STREAM")]
