@@ -117,7 +117,7 @@ def test_description_for_syzkaller() -> None:
     assert lists["privacy"] == words(f"{wire}/types.rs", r"\n    Privacy \{(.*?)\n    \}")
     assert lists["modes"] == words(settings, r"(Some\(\"overwrite\"\).*?\])")
     assert lists["compare"] == words(f"{trigger}/mod.rs", r"static COMPARE:(.*?)\];")
-    assert lists["gates"] == words("blog/registry/images.rs", r"match flags \{(.*?)_ =>")
+    assert lists["gates"] == words("blog/registry/images/query.rs", r"match flags \{(.*?)_ =>")
     assert lists["sizes"] == words(probe, r"\nfn code\((.*?)\n\}")
     sizes = words(f"{trigger}/parse.rs", r"let size = (.*?)_ =>")
     assert lists["types"] == {kind + size for kind in "iu" for size in sizes}
@@ -132,8 +132,8 @@ def test_description_for_syzkaller() -> None:
         known = re.search(rf"write\$blog_{name}\(.*?int32\[(\d+):(\d+)\]", text)
         most = str(1 << 20) if last == "20" else last
         assert not known or known.groups() == (first, most), name
-    sources = [path.read_text() for path in (TOP / "blog").rglob("mod.rs")]
-    rows = [row for source in sources for row in re.split(r"FileOf \{\n", source)[1:]]
+    sources = [path.read_text() for path in (TOP / "blog").rglob("*.rs")]
+    rows = [row for source in sources for row in re.split(r"FileOf(?:<.*?> =)? \{\n", source)[1:]]
     takes = {row.split('"')[1] for row in rows if "write:" in row.partition("FileOf::NONE")[0]}
     opened = set(re.findall(r'/(\w+)"\]\], flags const\[O_(?:RDWR|WRONLY)\]', text))
     assert opened == takes | {name for name, *_ in ranges} | {"component"}
