@@ -18,8 +18,8 @@ use crate::{
 /// How often components are asked for pages: some can't give their part.
 const TRIES: u32 = 8;
 
-/// Components give up what is too much, each in proportion to what it can spare. Waits until that is
-/// free.
+/// Components give up what is too much, each in proportion to what it can spare. Waits until that
+/// is free.
 ///
 /// `EBUSY` if they can't give up so much: then they keep what they have.
 pub(super) fn make_room() -> Result {

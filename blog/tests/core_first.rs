@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
-// KUnit suite: what rings keep and count, as their component sees them. Each case has a component of
-// its own and logs to it from its own task.
+// KUnit suite: what rings keep and count, as their component sees them. Each case has a component
+// of its own and logs to it from its own task.
 
 #[kunit_tests(blog_first)]
 mod suite {

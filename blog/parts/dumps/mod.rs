@@ -3,8 +3,8 @@
 //! For after a crash: fills in the post-mortem root, which crash tools find in a dump;
 //! `rust/kernel/blog/wire/dump.rs` describes it.
 //!
-//! Nothing in the running kernel reads the root but the last words. An address is stored after its target is complete, and removed
-//! before the target goes.
+//! Nothing in the running kernel reads the root but the last words. An address is stored after its
+//! target is complete, and removed before the target goes.
 
 use core::mem::offset_of;
 use kernel::{

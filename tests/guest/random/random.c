@@ -22,13 +22,13 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define COVER		  (64 << 10)
-#define SEEN		  (1 << 18)
+#define SEEN		  (256 << 10)
 #define TEXT		  8192
 
 static char *words[4096];
 static unsigned int n_words;
 static unsigned long *cover, seen[SEEN];
-static const char separators[] = " \n,=:;-+*?.\t\"'%";
+static const char separators[] = "\n ,=:;-+*?.\t\"'%";
 
 static void fail(const char *what)
 {
@@ -83,8 +83,7 @@ static void start_cover(void)
 		fail("kcov");
 }
 
-/* A text that the file may have shown, or of words, with some bytes of other
- * values */
+/* A text that the file may have shown, or one of words, with some bytes changed */
 static size_t text(int fd, char *to)
 {
 	size_t n = 0, room = 1 + below(below(16) ? 200 : TEXT - 32);

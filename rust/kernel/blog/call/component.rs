@@ -164,8 +164,8 @@ setters! {
 ///
 /// - `switch.way` is less than [`WAYS`](super::super::task::WAYS). While `threshold` is not
 ///   0, it is the component's way in each task's table, `slot` is the slot that its rings know,
-///   or [none](Switch::slot), `percpu` is null or points to three ring pointers for each possible CPU, and
-///   `state` is null, or points to what `blog/` knows of it.
+///   or [none](Switch::slot), `percpu` is null or points to three ring pointers for each possible
+///   CPU, and `state` is null, or points to what `blog/` knows of it.
 /// - `config.name` is null or outlives the component.
 #[repr(C)]
 pub struct RawComponent {
@@ -203,8 +203,8 @@ pub struct Switch {
     pub threshold: AtomicU8,
     /// What is done with private arguments: a number of `Privacy`.
     pub privacy: AtomicU8,
-    /// The component's number: see [`Ring::slot`]. Of one that has no rings, or whose calls shall all
-    /// take the slow path, none of these.
+    /// The component's number: see [`Ring::slot`]. Of one that has no rings, or whose calls shall
+    /// all take the slow path, none of these.
     pub slot: AtomicU32,
     /// [`way_of`](super::super::task::way_of) that.
     pub way: AtomicU32,
