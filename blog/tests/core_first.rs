@@ -104,17 +104,25 @@ mod suite {
     }
 
     #[test]
-    fn the_threshold_is_that_of_level_and_enable() -> Result {
+    fn the_threshold_follows_level_and_enable() -> Result {
         let rig = Rig::new(c"blog_test_level", config(64, 64, Mode::Overwrite))?;
         let state = rig.state()?;
         let threshold = || rig.raw().threshold();
         assert_eq!(threshold(), Level::Info as u8 + 1);
+        state.set(Key::Level, 0)?;
+        assert_eq!(threshold(), 1);
         state.set(Key::Level, 5)?;
         assert_eq!(threshold(), 6);
         state.set(Key::Enable, 0)?;
         assert!(threshold() == 0 && !rig.log(0));
         state.set(Key::Enable, 1)?;
         assert!(threshold() == 6 && rig.log(0));
+        state.set(Key::Enable, 0)?;
+        assert_eq!(threshold(), 0);
+        state.set(Key::Level, 1)?;
+        assert_eq!(threshold(), 0);
+        state.set(Key::Enable, 1)?;
+        assert_eq!(threshold(), 2);
         Ok(())
     }
 

@@ -17,7 +17,6 @@ mod suite {
             ring::Mode,
             wire::record::{
                 Context,
-                Level,
                 Lost, //
             }, //
         },
@@ -90,25 +89,6 @@ mod suite {
         assert_eq!(ring.told, ring.lost);
         assert_eq!(ring.account.told, ring.lost);
         assert_eq!(ring.numbers.last(), Some(&1_000_000));
-        Ok(())
-    }
-
-    #[test]
-    fn the_threshold_follows_level_and_enable() -> Result {
-        let rig = Rig::new(c"blog_test_level", config(64, 64, Mode::Overwrite))?;
-        let state = rig.state()?;
-        let threshold = || rig.raw().threshold();
-        assert_eq!(threshold(), Level::Info as u8 + 1);
-        state.set(Key::Level, 5)?;
-        assert_eq!(threshold(), 6);
-        state.set(Key::Level, 0)?;
-        assert_eq!(threshold(), 1);
-        state.set(Key::Enable, 0)?;
-        assert_eq!(threshold(), 0);
-        state.set(Key::Level, 1)?;
-        assert_eq!(threshold(), 0);
-        state.set(Key::Enable, 1)?;
-        assert_eq!(threshold(), 2);
         Ok(())
     }
 
